@@ -3,10 +3,12 @@ package mcmc
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 const (
-	enoughRelaxations = 20  // of a chain, for intervals that are worth the name
+	enoughRelaxations = 15  // of a chain, for intervals that are worth the name
+	blurred           = .12 // as drowned, for the place where a chain starts
 	drowned           = 0.7 // standard deviation of what the noise adds to a record's log-odds
 	rare              = 0.1 // share of a class from which on less is said of the noise
 	widthInPhi        = 1.5 // of a posterior in the coordinates phi, about
@@ -34,14 +36,32 @@ func Outlook(cfg Config, public Public) string {
 			"of [table] counts at the same epsilon; %.2g times the epsilon, or the records, would leave half of %.2g",
 			cfg.Records, cfg.Features, odds, 2*odds/drowned, drowned)
 	}
+	return b.chainOutlook(g, rounds)
+}
+
+// chainOutlook warns of the noise in the place where a chain starts, and of a chain that hardly leaves it.
+// Equal classes lose odds^2/8 of log-likelihood, and more if one is rare.
+func (b *base) chainOutlook(g *geometry, rounds float64) string {
 	n := b.relaxations(g, rounds)
-	if n >= enoughRelaxations {
+	odds := b.noise(g) / math.Sqrt(float64(max(1, b.cfg.LocateRounds))) * widthInPhi * widthInPhi * g.norm
+	var said []string
+	if odds >= blurred {
+		said = append(said, fmt.Sprintf("noise moves a record's log-odds by %.2g where the chain starts: "+
+			"predictions may be worse than the classes' frequencies, which a plan of [table] "+
+			"counts at the same epsilon", odds))
+	}
+	if n < enoughRelaxations {
+		said = append(said, fmt.Sprintf("under this noise the chain forgets where it was %.2g times in its "+
+			"rounds, and should %d times or more: intervals will be far too narrow", n, enoughRelaxations))
+	}
+	if said == nil {
 		return ""
 	}
-	return fmt.Sprintf("under this noise the chain forgets where it was %.2g times in its rounds, and should "+
-		"%d times or more: intervals will be far too narrow, and predictions may be worse than the majority "+
-		`class; take method "trace", which counts the noise, or %.2g times the epsilon`, n, enoughRelaxations,
-		max(2, math.Sqrt(enoughRelaxations/n)))
+	advice := `take method "trace", which counts the noise`
+	if more := max(2, odds/blurred, math.Sqrt(enoughRelaxations/n)); more < 100 {
+		advice += fmt.Sprintf(", or %.2g times the epsilon", more)
+	}
+	return strings.Join(append(said, advice), "; ")
 }
 
 // rareOutlook warns of what noise does to unequal classes: with a share p of one, a log-odds has 4 p (1 - p)
