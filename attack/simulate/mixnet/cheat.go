@@ -194,7 +194,7 @@ func (c *cheat) replace(head *protocol.MixBatch, piece *protocol.MixPiece) {
 // overheard returns the first message of a type from a member that is on the bus, which everyone may
 // read.
 func overheard[M protocol.Message](c *cheat, from uint32, round uint32) (m M, ok bool) {
-	for _, o := range c.w.log {
+	for _, o := range c.w.sent() {
 		e, err := protocol.UnmarshalEnvelope(o.Data)
 		if err != nil || e.From != from {
 			continue
@@ -259,9 +259,12 @@ func altered[M protocol.Message](f func(m M)) func(*cheat) {
 // drop takes an entry out of a batch.
 func (b *batch) drop(i int) { b.entries = slices.Delete(b.entries, i, i+1) }
 
-// scramble replaces entries by others of the same length.
+// scramble replaces entries by others of the same length. A batch has fewer if an honest party was late.
 func (b *batch) scramble(which ...int) {
 	for _, i := range which {
+		if i >= len(b.entries) {
+			continue
+		}
 		b.entries[i] = slices.Clone(b.entries[i])
 		for k := range b.entries[i] {
 			b.entries[i][k] ^= 0x55

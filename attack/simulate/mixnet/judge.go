@@ -11,6 +11,18 @@ import (
 
 // Run runs the row's session, and returns what differs from the row.
 func (r *Row) Run(seed uint64) (problems []string, err error) {
+	w, err := r.world(seed)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.run(); err != nil {
+		return nil, err
+	}
+	return r.judge(w), nil
+}
+
+// world is the row's session.
+func (r *Row) world(seed uint64) (*world, error) {
 	w, err := newWorld(seed)
 	if err != nil {
 		return nil, err
@@ -19,16 +31,18 @@ func (r *Row) Run(seed uint64) (problems []string, err error) {
 	if r.tamper != nil {
 		w.tamper[r.Who] = r.tamper
 	}
-	if err := w.run(); err != nil {
-		return nil, err
-	}
+	return w, nil
+}
+
+// judge returns what differs from the row in a session that is over.
+func (r *Row) judge(w *world) (problems []string) {
 	j := &judgement{w: w, row: r}
 	j.judge()
 	problems = append(j.problems, w.violations()...)
 	for i := range problems {
-		problems[i] = fmt.Sprintf("seed %d: %s", seed, problems[i])
+		problems[i] = fmt.Sprintf("seed %d: %s", w.seed, problems[i])
 	}
-	return problems, nil
+	return problems
 }
 
 type judgement struct {

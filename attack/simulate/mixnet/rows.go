@@ -207,7 +207,7 @@ var nodes = []Row{
 // complains accuses c1 of its batch in the first attempt, with the piece of a batch unless that is 0.
 func complains(stage uint32) func(*cheat) {
 	return func(c *cheat) {
-		for _, sent := range c.w.log {
+		for _, sent := range c.w.sent() {
 			p, ok := decode[*protocol.MixPiece](sent.Data)
 			if !ok || p.Round > 1 || p.Attempt > 1 || p.Stage != max(stage, 2) || !c.once("complaint") {
 				continue
@@ -311,6 +311,9 @@ var openings = []Row{
 				return []protocol.Outgoing{o}
 			})
 		}},
+	{Who: "c2", What: "reports sealed wrongly for the aggregator", comes: comes{suspect: "c2",
+		outcomes: []string{"rejected", "accepted"}, reports: [][]int{nil, all}},
+		does: rebatch(6, func(_ *cheat, b *batch) { b.scramble(2) })},
 	{Who: "c0", What: "an entry reported as one that does not open",
 		comes: comes{lost: "c0", reports: [][]int{three, all}},
 		does: rebatch(4, func(_ *cheat, b *batch) {

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 
 	"choir/crypto/channel"
 	"choir/crypto/identity"
@@ -51,6 +52,7 @@ type world struct {
 	s       protocol.BoundPlan
 	keys    []*identity.PrivateKey
 	members []*member
+	mu      sync.Mutex          // guards log where members run concurrently
 	log     []protocol.Outgoing // the bus: every message, in its order
 	now     int64
 	order   *rand.Rand // who acts next
@@ -124,17 +126,59 @@ func (w *world) start(i int) error {
 	m := w.members[i]
 	var r io.Reader = rand.NewChaCha8([32]byte{byte(w.seed), byte(w.seed >> 8), byte(i), byte(m.births), 2})
 	m.births++
-	machine, err := mix.New(mix.Config{Session: w.s, Key: w.keys[i], Rand: r, View: m, Tamper: w.tamper[m.name]})
+	machine, err := w.machine(i, mix.Config{Session: w.s, Rand: r, View: m})
 	if err != nil {
-		return fmt.Errorf("%s: %w", m.name, err)
+		return err
 	}
 	m.machine = machine
+	return w.step(i, protocol.Start{})
+}
+
+// machine makes a member's machine; the cheat gets the member's key.
+func (w *world) machine(i int, cfg mix.Config) (protocol.Machine, error) {
+	m := w.members[i]
+	cfg.Key = w.keys[i]
+	cfg.Tamper = w.tamper[m.name]
+	machine, err := mix.New(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.name, err)
+	}
 	if w.lies(m) {
 		w.cheat.w = w
 		w.cheat.self = uint32(i)
 		w.cheat.key = w.keys[i]
 	}
-	return w.step(i, protocol.Start{})
+	return machine, nil
+}
+
+// hides reports whether a message does not reach a member: the broker withholds it, the cheat pretends
+// so, or it is the cheat's own, since its machine does not know what it signed.
+func (w *world) hides(i int, data []byte) bool {
+	m, c := w.members[i], w.cheat
+	if c == nil {
+		return false
+	}
+	if w.lies(m) {
+		e, err := protocol.UnmarshalEnvelope(data)
+		if err == nil && int(e.From) == i || c.row.deaf != nil && c.row.deaf(data) {
+			return true
+		}
+	}
+	return c.row.shown != nil && !c.row.shown(m.name, data)
+}
+
+// sent returns the messages on the bus.
+func (w *world) sent() []protocol.Outgoing {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log[:len(w.log):len(w.log)]
+}
+
+// send puts messages on the bus.
+func (w *world) send(messages ...protocol.Outgoing) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.log = append(w.log, messages...)
 }
 
 // lies reports whether a member is the cheat.
@@ -148,9 +192,6 @@ func report(party int, round uint32) []int64 {
 // step gives a member an event and handles the effects.
 func (w *world) step(i int, ev protocol.Event) error {
 	m := w.members[i]
-	if d, ok := ev.(protocol.Delivery); ok && w.lies(m) && w.cheat.row.deaf != nil && w.cheat.row.deaf(d.Data) {
-		return nil
-	}
 	eff := m.machine.Step(w.now, ev)
 	again := false
 	if w.lies(m) {
@@ -176,7 +217,7 @@ func (w *world) step(i int, ev protocol.Event) error {
 	if died == afterStore {
 		return w.start(i)
 	}
-	w.log = append(w.log, eff.Send...)
+	w.send(eff.Send...)
 	m.wake = eff.Wake
 	if eff.Done {
 		m.over = true
@@ -224,10 +265,7 @@ func (w *world) deliver() (bool, error) {
 			if !slices.ContainsFunc(filters, func(f string) bool { return matches(f, o.Subject) }) {
 				continue
 			}
-			if e, err := protocol.UnmarshalEnvelope(o.Data); err == nil && w.lies(m) && int(e.From) == i {
-				continue // its machine does not know what it signed
-			}
-			if c := w.cheat; c != nil && c.row.shown != nil && !c.row.shown(m.name, o.Data) {
+			if w.hides(i, o.Data) {
 				continue
 			}
 			m.at = m.next
