@@ -138,8 +138,12 @@ func (noisyFactors) Run(ctx context.Context, r *Run, c Coalition, control bool) 
 	if err != nil {
 		return out, err
 	}
+	runs := min(factorRuns, 4*mostElements/(t.Parties*factorRounds))
+	if r.late() {
+		runs /= 2
+	}
 	r = &Run{Options: r.Options, sessions: r.sessions}
-	r.Runs = min(factorRuns, 4*mostElements/(t.Parties*factorRounds))
+	r.Runs = runs
 	f := &factors{sums: r.newSums(t, "factors"), noisy: control || r.Lab.plants.noisyFactors,
 		factor: make([][]float64, t.Parties)}
 	for i := range f.factor {
