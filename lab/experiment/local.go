@@ -33,20 +33,6 @@ func (r reference) localNoise(ctx context.Context, share bool) (Scores, error) {
 	return r.alone(ctx, r.app, &p, r.data.Parts)
 }
 
-// withoutNoise is the plan's own learning without noise and clip, by these parties alone.
-func (r reference) withoutNoise(ctx context.Context, l *app.PVI, parts []pvi.Data) (*pvi.Posterior, error) {
-	p, own, rows := *r.plan, *l, 0
-	p.Variance = 0
-	own.PVI.Clip, own.Weights = 0, make([]float64, len(parts))
-	for _, part := range parts {
-		rows += part.Rows()
-	}
-	for i, part := range parts {
-		own.Weights[i] = float64(part.Rows()) / float64(rows)
-	}
-	return posterior(ctx, &own, &p, parts)
-}
-
 func (r reference) alone(ctx context.Context, a app.Spec, p *protocol.Plan,
 	parts []pvi.Data) (Scores, error) {
 	q, err := learnt(ctx, a, p, parts, len(parts), nil, func(int) bool { return false })

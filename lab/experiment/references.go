@@ -138,29 +138,28 @@ func (r reference) nonPrivate(ctx context.Context) (Scores, error) {
 
 // fit is the model's posterior on rows in one place, without privacy.
 func (r reference) fit(ctx context.Context, rows pvi.Data) (*pvi.Posterior, error) {
-	parts := []pvi.Data{rows}
-	switch l, ok := r.app.(*app.PVI); {
-	case ok && l.PVI.Model == pvi.BNN:
-		return r.withoutNoise(ctx, l, parts)
-	case ok:
+	if l, ok := r.app.(*app.PVI); ok {
 		return settled(ctx, l.PVI, rows)
 	}
 	if m, ok := r.app.(*app.MCMC); ok {
 		c := pvi.Config{Model: pvi.Logistic, Features: m.MCMC.Features, PriorPrecision: m.MCMC.PriorPrecision}
 		return settled(ctx, c, rows)
 	}
-	if g, ok := r.app.(*app.GlobalVI); ok && g.Global.Model == pvi.Logistic {
+	if g, ok := r.app.(*app.GlobalVI); ok {
 		c := pvi.Config{
-			Model:          pvi.Logistic,
+			Model:          g.Global.Model,
 			Features:       g.Global.Features,
+			Hidden:         g.Global.Hidden,
+			Samples:        g.Global.Samples,
 			PriorPrecision: g.Global.PriorPrecision,
+			StartSpread:    g.Global.InitialSpread,
 		}
 		return settled(ctx, c, rows)
 	}
 	p := *r.plan
 	p.Noise = protocol.NoiseNone
 	p.Variance = 0
-	return posterior(ctx, r.app, &p, parts)
+	return posterior(ctx, r.app, &p, []pvi.Data{rows})
 }
 
 func (r reference) score(raw []int64) (Scores, error) {

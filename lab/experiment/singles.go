@@ -86,6 +86,9 @@ func settled(ctx context.Context, like pvi.Config, rows pvi.Data) (*pvi.Posterio
 		fit = pvi.Fit{}
 		cfg.Family = like.Family
 	}
+	if cfg.Model == pvi.BNN {
+		return settledNetwork(ctx, cfg, like, rows)
+	}
 	cfg.Strategy = pvi.Dataset{Fit: fit}
 	l, err := pvi.NewLearner(cfg, rows, 1)
 	if err != nil {
@@ -96,6 +99,55 @@ func settled(ctx context.Context, like pvi.Config, rows pvi.Data) (*pvi.Posterio
 		return nil, err
 	}
 	return cfg.Posterior(h.Final())
+}
+
+// Training of a network in one place: more steps follow as long as they gain so much on the rows it learns
+// from, in nats a row.
+const (
+	networkSteps  = 60
+	networkRounds = 12
+	networkGain   = 0.002
+	networkStart  = 40 // precision that keeps the units apart
+)
+
+// settledNetwork is variational inference of a network on rows in one place, until the rows it learns from
+// are predicted no better.
+func settledNetwork(ctx context.Context, cfg, like pvi.Config, rows pvi.Data) (*pvi.Posterior, error) {
+	cfg.Hidden = like.Hidden
+	cfg.Samples = like.Samples
+	cfg.StartSpread = cmp.Or(like.StartSpread, like.PriorSpread)
+	cfg.StartPrecision = networkStart
+	cfg.Strategy = pvi.Dataset{Fit: pvi.Fit{Steps: networkSteps, LearningRate: 0.05}}
+	l, err := pvi.NewLearner(cfg, rows, 1)
+	if err != nil {
+		return nil, err
+	}
+	raw, state := cfg.Initial(), l.InitialState()
+	var q *pvi.Posterior
+	for round, before := 1, math.Inf(-1); round <= networkRounds; round++ {
+		p, err := l.Propose(ctx, round, raw, state)
+		if err != nil {
+			return nil, err
+		}
+		if raw, err = cfg.Fold(round, raw, p.Update); err != nil {
+			return nil, err
+		}
+		if state, err = l.Settle(round, state, p.Memo); err != nil {
+			return nil, err
+		}
+		if q, err = cfg.Posterior(raw); err != nil {
+			return nil, err
+		}
+		s, err := q.Evaluate(rows)
+		if err != nil {
+			return nil, err
+		}
+		if s.LogLikelihood < before+networkGain {
+			break
+		}
+		before = s.LogLikelihood
+	}
+	return q, nil
 }
 
 // alonePrivate is what a party could publish by itself under the plan's epsilon and delta: the

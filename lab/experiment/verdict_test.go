@@ -56,3 +56,28 @@ func TestScoresFromTheAggregatorsLog(t *testing.T) {
 		})
 	}
 }
+
+// TestNetworkAloneIsTrained: the reference of a network is trained to its end, which few rows take more
+// rounds of than a session has.
+func TestNetworkAloneIsTrained(t *testing.T) {
+	s := Source{Rows: 500, Seed: 4020, Parties: 1, Train: 0.6}
+	d, err := s.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	like := pvi.Config{Model: pvi.BNN, Features: d.Schema.Dim(), Hidden: 5, Samples: 2, PriorPrecision: 1,
+		StartSpread: 0.4}
+	q, err := settled(t.Context(), like, d.Train)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := d.evaluate(q, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gain := got.LogLikelihood - d.Majority(false).LogLikelihood
+	t.Logf("gain %.3f", gain)
+	if gain < 0.08 {
+		t.Errorf("log-likelihood %.3f, a gain of %.3f over the majority, want .08 or more", got.LogLikelihood, gain)
+	}
+}
