@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	enoughRelaxations = 15  // of a chain, for intervals that are worth the name
+	enoughRelaxations = 20  // of a chain, for intervals that are worth the name
 	blurred           = .12 // as drowned, for the place where a chain starts
 	drowned           = 0.7 // standard deviation of what the noise adds to a record's log-odds
 	rare              = 0.1 // share of a class from which on less is said of the noise
