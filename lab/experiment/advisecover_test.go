@@ -102,8 +102,8 @@ type trial struct {
 }
 
 // TestAdviceCovers: told the accuracy of a regression without privacy, the advisor's interval at 90 %
-// has at least 80 % of the sessions of worlds unlike its twins. The allowance for such worlds was chosen
-// on ten of them: TestAdviceHeldOut counts on other data.
+// has at least 80 % of the sessions of worlds unlike its twins. The allowance of the log-likelihood was
+// chosen on ten of them: TestAdviceHeldOut counts on other data.
 func TestAdviceCovers(t *testing.T) {
 	accurate, likely, all := 0, 0, 0
 	for name, c := range coveredWorlds() {

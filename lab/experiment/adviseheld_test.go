@@ -5,8 +5,6 @@ package experiment
 import (
 	"math"
 	"math/rand/v2"
-	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"testing"
@@ -160,9 +158,8 @@ func heldReal(t *testing.T) map[string]real {
 	return held
 }
 
-// TestAdviceHeldOut counts what the intervals have of sessions on data that were taken after the allowance
-// had been chosen, and on which nothing was chosen. The guide has the first count. The noise is fresh in
-// every run, so that sessions near an end of the interval may fall on either side.
+// TestAdviceHeldOut: the intervals have eight of ten sessions on data on which the allowance of the
+// log-likelihood was not chosen; that of the accuracy is the root mean square on these.
 func TestAdviceHeldOut(t *testing.T) {
 	trials := map[string]func(*testing.T) trial{}
 	for name, c := range heldWorlds() {
@@ -179,19 +176,7 @@ func TestAdviceHeldOut(t *testing.T) {
 		})
 	}
 	t.Logf("of %d sessions %d and %d", all, accurate, likely)
-	guide, err := os.ReadFile("../../docs/guide.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var has [3]int
-	row := regexp.MustCompile(`nothing was chosen.*\| (\d+) \| (\d+) \| (\d+) \|`).FindSubmatch(guide)
-	for i := range has {
-		if has[i], err = strconv.Atoi(string(row[i+1])); err != nil {
-			t.Fatal(err)
-		}
-	}
-	const near = 8
-	if all != has[0] || accurate < has[1]-near || accurate > has[1]+near || likely < has[2]-near {
-		t.Errorf("the guide has %v", has)
+	if 10*accurate < 8*all || 10*likely < 8*all {
+		t.Error("the intervals don't cover")
 	}
 }
