@@ -4,13 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 
-	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 
 	"choir/cmd/internal/cli"
+	"choir/internal/config"
 	"choir/privacy"
 	"choir/privacy/shuffle"
 	"choir/protocol"
@@ -171,15 +170,11 @@ func (f *accountFlags) shuffleQuery(cmd *cobra.Command) (privacy.ShuffleQuery, s
 }
 
 func readSteps(path string) ([]step, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("--steps-file: %w", err)
-	}
 	var file struct {
 		Step []step `toml:"step"`
 	}
-	if err := toml.Unmarshal(b, &file); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if err := config.ReadTOML(path, &file); err != nil {
+		return nil, fmt.Errorf("--steps-file: %w", err)
 	}
 	return file.Step, nil
 }
