@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"crypto/rand"
 	"io"
 	"time"
 
@@ -31,7 +32,7 @@ type Worker struct {
 // bus again.
 func (w *Worker) Run(ctx context.Context) error {
 	journal := host.NewJournal(w.Store)
-	batch := protocol.NewBatch(w.Session, w.Rand)
+	batch := protocol.NewBatch(w.Session, rand.Reader)
 	s := w.Session
 	s.Verifier = batch
 	machine, err := compute.NewWorker(compute.WorkerConfig{Session: s, Node: w.Node, Worker: w.Worker,
