@@ -389,7 +389,12 @@ func TestAdultPage(t *testing.T) {
 		"trace": {1.2762, 0.1}, "trace, epsilon 2": {1.1194, 0.1}, "trace, epsilon 4": {1.0374, 0.1},
 	})
 	onPage(t, study, "error in standard deviations without privacy", false, map[string][2]float64{
-		"trace": {0.8205, 0.1}, "trace, epsilon 2": {0.5061, 0.1}, "trace, epsilon 4": {0.3187, 0.1},
+		"trace": {0.8205, 0.1},
+	})
+	// At 2 to 6 the clip is wider than theirs, and so is the noise. Intervals that cover are sqrt(1 + e^2)
+	// times as wide as without privacy for an error e: 1.16, 1.09 and 1.065 times.
+	onPage(t, study, "error in standard deviations without privacy", false, map[string][2]float64{
+		"trace, epsilon 2": {0.588, 0.1}, "trace, epsilon 4": {0.434, 0.1}, "trace, epsilon 6": {0.366, 0.1},
 	})
 }
 
