@@ -44,7 +44,7 @@ func TestRowsOverTransports(t *testing.T) {
 		var group sync.WaitGroup
 		slots := make(chan struct{}, 12)
 		for i := range rows {
-			if testing.Short() && i%9 != 2 {
+			if testing.Short() && i%21 != 2 {
 				continue
 			}
 			group.Go(func() {
