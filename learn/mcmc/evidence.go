@@ -1,0 +1,310 @@
+package mcmc
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// evidence is a noisy Gaussian approximation of a likelihood: log p(data | At + u) =
+// Gradient'u - u'Curvature u / 2 up to a constant, with what is known of its errors.
+type evidence struct {
+	At, Gradient []float64
+	Curvature    *mat.SymDense
+	// Noise is the covariance of the error of Gradient.
+	Noise *mat.SymDense
+	// CurvatureNoise is the standard deviation of the error of a diagonal entry of
+	// Curvature; other entries have sqrt(1/2) of it, independently. Products weighted 5 and 7
+	// have almost that.
+	CurvatureNoise float64
+	// Logits is the standard deviation of the records' logits at a point at distance 1 from 0.
+	Logits float64
+	// Prior is the precision of the prior, which has mean 0.
+	Prior *mat.SymDense
+}
+
+// ErrSingular: a matrix has no inverse to working precision.
+var ErrSingular = errors.New("singular matrix")
+
+// tracePosterior is the Gaussian with the moments of the posterior of noisy evidence, and the share
+// of its mean to keep (kept). Given the curvature H and that gradients are linear it is N(At + S (V^-1
+// H^-1 Gradient - Prior At), S), where V = H^-1 + H^-1 Noise H^-1 and S = (Prior + V^-1)^-1. H is
+// known up to noise, and is drawn from what the noisy one leaves possible (likely): a direction whose
+// curvature can't be told from 0 keeps the prior's width. As far as errors take from the mean gradients
+// are taken for those of normal records in the place of linear ones. The prior enters once. docs/methods.md
+// has the derivation. normal draws standard normal numbers. Errors: ErrSingular.
+func tracePosterior(e evidence, normal func() float64) (mean []float64, cov *mat.SymDense, keep float64,
+	err error) {
+	d := len(e.At)
+	draws := make([]curved, curvatureDraws)
+	if e.CurvatureNoise == 0 {
+		draws = draws[:1]
+	}
+	average := curved{h: mat.NewSymDense(d, nil)}
+	for k := range draws {
+		draws[k] = e.likely(normal)
+		if draws[k].h, err = floored(draws[k].h, leastCurvature); err != nil {
+			return nil, nil, 0, err
+		}
+		var part mat.SymDense
+		part.ScaleSym(1/float64(len(draws)), draws[k].h)
+		average.h.AddSym(average.h, &part)
+		average.lost += draws[k].lost / float64(len(draws))
+	}
+	f, err := e.turn(average)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	chords, arcs := newMoments(d), newMoments(d)
+	for _, c := range draws {
+		if err := chords.given(e, e.chord(c)); err != nil {
+			return nil, nil, 0, err
+		}
+		if err := arcs.given(e, e.arc(c, f)); err != nil {
+			return nil, nil, 0, err
+		}
+	}
+	keep = chords.kept()
+	chords.mix(arcs, 1-keep)
+	return chords.mean, chords.covariance, min(keep, chords.kept()), nil
+}
+
+// moments are those of a mixture of n Gaussians; of its covariance own is the prior's part.
+type moments struct {
+	n               float64
+	mean            []float64
+	covariance, own *mat.SymDense
+}
+
+func newMoments(d int) *moments {
+	return &moments{0, make([]float64, d), mat.NewSymDense(d, nil), mat.NewSymDense(d, nil)}
+}
+
+// given adds the posterior under a relation.
+func (m *moments) given(e evidence, r relation) error {
+	mean, cov, err := e.given(r)
+	if err != nil {
+		return err
+	}
+	var own mat.Dense
+	own.Product(cov, e.Prior, cov)
+	m.n++
+	m.mix(&moments{1, mean, cov, symmetric(&own)}, 1/m.n)
+	return nil
+}
+
+// mix replaces a share of the mixture by another one.
+func (m *moments) mix(o *moments, share float64) {
+	away := append([]float64(nil), o.mean...)
+	add(away, -1, m.mean)
+	add(m.mean, share, away)
+	for _, c := range []struct{ to, from *mat.SymDense }{{m.covariance, o.covariance}, {m.own, o.own}} {
+		var part mat.SymDense
+		part.ScaleSym(share, c.from)
+		c.to.ScaleSym(1-share, c.to)
+		c.to.AddSym(c.to, &part)
+	}
+	m.covariance.SymRankOne(m.covariance, share*(1-share), mat.NewVecDense(len(away), away))
+}
+
+// kept is the share of the mean that its errors across it leave: the positive part of James and
+// Stein's estimate ([JS61]).
+func (m *moments) kept() float64 {
+	d := len(m.mean)
+	length := dot(m.mean, m.mean)
+	if length == 0 {
+		return 0
+	}
+	if d < 3 {
+		return 1
+	}
+	v := mat.NewVecDense(d, m.mean)
+	along := (mat.Inner(v, m.covariance, v) - mat.Inner(v, m.own, v)) / length
+	across := mat.Trace(m.covariance) - mat.Trace(m.own) - along
+	return max(0, 1-float64(d-2)/float64(d-1)*across/length)
+}
+
+const (
+	turns          = 8    // of the iteration over the arc's slope
+	curvatureDraws = 100  // of the curvature: the moments' relative error is about a tenth
+	leastCurvature = 0.02 // eigenvalues below it count as that; the metric's is 1
+)
+
+// likely draws a curvature from what the noisy one leaves possible. Before it was measured it
+// is taken as normal around that of standard normal records, m (I - (1 - radial) rr'), where r
+// is the direction of At: logits of a large spread saturate along it. m lies between 0 and 1,
+// with standard deviation 0.25 around 0.4. The entries have the spread that the measured
+// matrix shows beyond its noise, and one for which eigenvalues lie within m/2 at least. Given
+// the measured curvature it is normal around a mean that is shrunk.
+func (e evidence) likely(normal func() float64) curved {
+	n := float64(len(e.At))
+	noise := e.CurvatureNoise * e.CurvatureNoise
+	if noise == 0 {
+		return curved{h: e.Curvature}
+	}
+	const guess, doubt = 0.4, 0.25 * 0.25
+	shape := e.shape(math.Exp(0.15 * normal()))
+	size := mat.Trace(shape)
+	share := doubt / (doubt + noise*n/(size*size))
+	m := max(0.05, guess+share*(mat.Trace(e.Curvature)/size-guess))
+	distance := 0.0
+	for i := range e.At {
+		for j := range e.At {
+			v := e.Curvature.At(i, j) - m*shape.At(i, j)
+			distance += v * v
+		}
+	}
+	spread := max(2*distance/(n*(n+1))-noise, m*m/(8*n))
+	keep := spread / (spread + noise)
+	m = max(0.05, m+math.Sqrt(share*noise*n)/size*normal())
+	h := mat.NewSymDense(len(e.At), nil)
+	for i := range e.At {
+		for j := i; j < len(e.At); j++ {
+			sd := math.Sqrt(keep * noise / 2)
+			if i == j {
+				sd *= math.Sqrt2
+			}
+			h.SetSym(i, j, keep*e.Curvature.At(i, j)+(1-keep)*m*shape.At(i, j)+sd*normal())
+		}
+	}
+	return curved{h, m * (float64(len(e.At)) - size)}
+}
+
+// shape is I - (1 - radial) rr', for logits of a spread times that at At.
+func (e evidence) shape(times float64) *mat.SymDense {
+	d := len(e.At)
+	h := mat.NewSymDense(d, nil)
+	for i := range d {
+		h.SetSym(i, i, 1)
+	}
+	square := dot(e.At, e.At)
+	if square > 0 {
+		h.SymRankOne(h, (radial(times*e.Logits*math.Sqrt(square))-1)/square, mat.NewVecDense(d, e.At))
+	}
+	return h
+}
+
+// radial is the curvature of a logistic likelihood along the weights over that across them,
+// E p(1-p) z^2 / (s^2 E p(1-p)), for standard normal records and logits z of standard deviation s.
+func radial(s float64) float64 {
+	if s < 1e-3 {
+		return 1
+	}
+	along, across := 0.0, 0.0
+	for i := -200; i <= 200; i++ {
+		z := float64(i) / 40 // standard deviations
+		q := 1 / (1 + math.Exp(-s*z))
+		w := q * (1 - q) * math.Exp(-z*z/2)
+		across += w
+		along += w * z * z
+	}
+	return along / across
+}
+
+// curved is a curvature at At, and what it lacks along At of that across it, because large logits
+// saturate.
+type curved struct {
+	h    *mat.SymDense
+	lost float64
+}
+
+// relation is how gradients depend on the weights: start ~ N(pull w, scatter + Noise).
+type relation struct {
+	start         *mat.VecDense
+	pull, scatter *mat.SymDense
+}
+
+// chord takes gradients for linear in the weights.
+func (e evidence) chord(c curved) relation {
+	start := mat.NewVecDense(len(e.At), nil)
+	start.MulVec(c.h, mat.NewVecDense(len(e.At), e.At))
+	start.AddVec(start, mat.NewVecDense(len(e.At), e.Gradient))
+	return relation{start, c.h, c.h}
+}
+
+// arc takes records for normal: by Stein's identity a gradient is linear in the weights but for the
+// mean slope of the logistic function, which is f times the one at At.
+func (e evidence) arc(c curved, f float64) relation {
+	d := len(e.At)
+	full, scatter := mat.NewSymDense(d, nil), mat.NewSymDense(d, nil)
+	full.CopySym(c.h)
+	if square := dot(e.At, e.At); square > 0 {
+		full.SymRankOne(full, c.lost/square, mat.NewVecDense(d, e.At))
+	}
+	l := e.chord(curved{h: full})
+	full.ScaleSym(f, full)
+	scatter.ScaleSym(f, c.h)
+	l.scatter = scatter
+	return l
+}
+
+// turn returns f of arc at the posterior's mean for a curvature. With a normal distribution function
+// in the place of the logistic one the mean slope is the one at 0 over sqrt(1 + pi s^2/8), for logits
+// of standard deviation s ([MacKay92]).
+func (e evidence) turn(c curved) (float64, error) {
+	slope := func(w []float64) float64 {
+		return 1 / math.Sqrt(8/math.Pi+e.Logits*e.Logits*dot(w, w))
+	}
+	f := 1.0
+	for range turns {
+		m, _, err := e.given(e.arc(c, f))
+		if err != nil {
+			return 0, err
+		}
+		f = slope(m) / slope(e.At)
+	}
+	return f, nil
+}
+
+// given is the posterior under a relation, with its covariance.
+func (e evidence) given(l relation) (mean []float64, cov *mat.SymDense, err error) {
+	d := len(e.At)
+	total := mat.NewSymDense(d, nil)
+	total.AddSym(l.scatter, e.Noise)
+	// The precision is K (S + Noise)^-1 K with the prior's, for the pull K and the scatter S.
+	var inner, precision mat.Dense
+	var pull, way mat.VecDense
+	if inner.Solve(total, l.pull) != nil || pull.SolveVec(total, l.start) != nil {
+		return nil, nil, fmt.Errorf("trace posterior: %w", ErrSingular)
+	}
+	precision.Mul(l.pull, &inner)
+	precision.Add(&precision, e.Prior)
+	var chol mat.Cholesky
+	cov = mat.NewSymDense(d, nil)
+	if !chol.Factorize(symmetric(&precision)) || chol.InverseTo(cov) != nil {
+		return nil, nil, fmt.Errorf("trace posterior: %w", ErrSingular)
+	}
+	way.MulVec(l.pull, &pull)
+	mean = make([]float64, d)
+	mat.NewVecDense(d, mean).MulVec(cov, &way)
+	return mean, cov, nil
+}
+
+// symmetric is the symmetric part of a square matrix.
+func symmetric(a *mat.Dense) *mat.SymDense {
+	d, _ := a.Dims()
+	sym := mat.NewSymDense(d, nil)
+	for i := range d {
+		for j := i; j < d; j++ {
+			sym.SetSym(i, j, (a.At(i, j)+a.At(j, i))/2)
+		}
+	}
+	return sym
+}
+
+// floored raises the eigenvalues of a noisy matrix to a least one.
+func floored(h *mat.SymDense, least float64) (*mat.SymDense, error) {
+	var eigen mat.EigenSym
+	if !eigen.Factorize(h, true) {
+		return nil, fmt.Errorf("trace posterior: eigenvalues: %w", ErrSingular)
+	}
+	var q, scaled, out mat.Dense
+	eigen.VectorsTo(&q)
+	values := eigen.Values(nil)
+	least = max(least, 1e-9*values[len(values)-1], 1e-12)
+	scaled.Apply(func(_, j int, v float64) float64 { return v * max(values[j], least) }, &q)
+	out.Mul(&scaled, q.T())
+	return symmetric(&out), nil
+}
