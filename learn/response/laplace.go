@@ -17,6 +17,8 @@ type Noise struct {
 
 const (
 	maxMargin = 1 << 16
+	// maxLocal is the largest local guarantee: that of randomised response in units of 2^-32 reaches 22.
+	maxLocal = 21
 	// cutShare is the probability, on either side, with which noise that NewNoise chooses leaves the margin.
 	cutShare = 0x1p-20
 )
@@ -42,6 +44,9 @@ func (n Noise) check(levels int) error {
 		return fmt.Errorf("%w: margin is %d, want at most %d", ErrConfig, n.Margin, maxMargin)
 	case levels < 2 || levels > maxMargin:
 		return fmt.Errorf("%w: %d levels aren't in 2..%d", ErrConfig, levels, maxMargin)
+	case n.Local(levels) > maxLocal:
+		return fmt.Errorf("%w: keep %d gives a report of %d levels the local guarantee %.4g, want at most %d",
+			ErrConfig, n.Keep, levels, n.Local(levels), maxLocal)
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func (s *Shuffle) Reports() (protocol.Reports, error) {
 		Categories: categories, Gamma: s.Survey.Gamma}
 	if n := s.Survey.Noise; n != nil {
 		gamma := shuffle.GammaOf(n.Local(int(categories)), 2) * (1 - 0x1p-40)
-		r.Categories, r.Gamma = 2, uint64(max(2, gamma*privacy.GammaUnit))-1
+		r.Categories, r.Gamma = 2, uint64(gamma*privacy.GammaUnit)-1
 	}
 	if s.Survey.Single {
 		r.MixRecords = uint32(s.Survey.MaxRecords)
