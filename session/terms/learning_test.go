@@ -103,6 +103,8 @@ func TestPlanWarns(t *testing.T) {
 			"leave strategy out"},
 		{"committee of many records", "[learning]\nschema_file = \"lines.json\"\nmodel = \"linear\"\n" +
 			"strategy = \"bcm-split\"\nrecords = 30000\n", "ends short of the regression's weights"},
+		{"committee of millions", "[learning]\nschema_file = \"lines.json\"\nmodel = \"linear\"\n" +
+			"strategy = \"bcm-split\"\nrecords = 3000000\n", "ends short of the regression's weights"},
 		{"ranges alone", "records = 150\nstrategy = \"virtual\"\ncentre_rounds = 1\n",
 			"so 1 of 4 rounds measure where they lie"},
 		{"ranges of many records", "records = 30000\n", ""},

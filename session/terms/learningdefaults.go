@@ -25,7 +25,7 @@ func (l LearningConfig) fill(d *draft, f defaults.Facts) int {
 	rounds := l.strategy(d, f)
 	c.PrecisionFloor = orElse(c.PrecisionFloor, c.PriorPrecision)
 	if l.StartPrecision == 0 {
-		c.StartPrecision = min(c.StartPrecision, finestStart(*c))
+		c.StartPrecision = min(c.StartPrecision, largestStart(*c))
 	}
 	if c.Model == pvi.BNN && c.PriorSpread == 0 && c.StartSpread == 0 {
 		if c.StartPrecision > 0 {
@@ -37,9 +37,9 @@ func (l LearningConfig) fill(d *draft, f defaults.Facts) int {
 	return rounds
 }
 
-// finestStart is a start precision that fits on the grid of the factors with some room: a start that follows
-// from the records grows with them, and the grid does not.
-func finestStart(c pvi.Config) float64 {
+// largestStart is the largest start precision that fits on the grid of the factors with some room: a start
+// that follows from the records grows with them, and the grid does not.
+func largestStart(c pvi.Config) float64 {
 	return math.Ldexp(1, 58-int(GridFor(c.Clip))-int(c.DampingBits))
 }
 
