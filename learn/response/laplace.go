@@ -15,17 +15,20 @@ type Noise struct {
 	Margin uint32 `json:"margin"` // at most 2^16
 }
 
+// MaxLocal is the largest local guarantee that NewNoise gives: that of randomised response of two values in
+// units of 2^-32 reaches 22.
+const MaxLocal = 21
+
 const (
 	maxMargin = 1 << 16
-	// maxLocal is the largest local guarantee: that of randomised response in units of 2^-32 reaches 22.
-	maxLocal = 21
 	// cutShare is the probability, on either side, with which noise that NewNoise chooses leaves the margin.
 	cutShare = 0x1p-20
 )
 
-// NewNoise returns the least noise under which reports of levels have the local guarantee eps0.
+// NewNoise returns the least noise under which reports of levels have the local guarantee
+// min(eps0, MaxLocal).
 func NewNoise(levels int, eps0 float64) (Noise, error) {
-	rate := eps0 / float64(levels-1)
+	rate := min(eps0, MaxLocal) / float64(levels-1)
 	n := Noise{Keep: uint64(min(unit-1, math.Ceil(unit*math.Exp(-rate)*(1+0x1p-40))))}
 	margin := math.Ceil(-math.Log(cutShare) / n.rate())
 	if !(margin <= maxMargin) {
@@ -44,9 +47,6 @@ func (n Noise) check(levels int) error {
 		return fmt.Errorf("%w: margin is %d, want at most %d", ErrConfig, n.Margin, maxMargin)
 	case levels < 2 || levels > maxMargin:
 		return fmt.Errorf("%w: %d levels aren't in 2..%d", ErrConfig, levels, maxMargin)
-	case n.Local(levels) > maxLocal:
-		return fmt.Errorf("%w: keep %d gives a report of %d levels the local guarantee %.4g, want at most %d",
-			ErrConfig, n.Keep, levels, n.Local(levels), maxLocal)
 	}
 	return nil
 }

@@ -169,7 +169,6 @@ func TestSurveyRefusals(t *testing.T) {
 		"keep is 0":           noisy(Noise{0, 9}, 4),
 		"margin is 65537":     noisy(Noise{1 << 31, 65537}, 4),
 		"1 levels aren't":     noisy(Noise{1 << 31, 9}, 1),
-		"the local guarantee": noisy(Noise{1 << 20, 9}, 4),
 		"must be refuse":      func(_ *Config, s *dataset.Schema) { s.Missing = dataset.Drop },
 	} {
 		t.Run(name, func(t *testing.T) {

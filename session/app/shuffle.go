@@ -40,8 +40,14 @@ func (s *Shuffle) validate() error {
 	if err := checkVersion(s.Version); err != nil {
 		return err
 	}
-	if _, err := s.Layout(); err != nil {
+	l, err := s.Layout()
+	if err != nil {
 		return fmt.Errorf("parameters: %w", err)
+	}
+	_, _, levels := l.Bounds()
+	if n := s.Survey.Noise; n != nil && n.Local(int(levels)) > response.MaxLocal {
+		return fmt.Errorf("parameters: keep %d gives a report of %d levels the local guarantee %.4g, want at "+
+			"most %d", n.Keep, levels, n.Local(int(levels)), response.MaxLocal)
 	}
 	return nil
 }

@@ -109,6 +109,14 @@ func TestNoisySession(t *testing.T) {
 	if terms.CheckPlan(&p) == nil {
 		t.Error("a plan that claims more randomness than its reports have was accepted")
 	}
+	a.Survey.Noise = &response.Noise{Keep: 1 << 20, Margin: noise.Margin}
+	raw, err = a.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := app.Parse(app.NameShuffle, raw); err == nil || !strings.Contains(err.Error(), "want at most 21") {
+		t.Errorf("reports with a local guarantee of 83: %v", err)
+	}
 }
 
 func shuffledSession(t *testing.T, a *app.Shuffle) {
