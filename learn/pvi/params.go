@@ -39,8 +39,12 @@ func (p Params) Strategy(name StrategyName) (Strategy, error) {
 		// NaN differs from itself, but not from another NaN that was copied.
 		want, got := has.Field(i).Interface(), set.Field(i).Interface()
 		if want != got && fmt.Sprint(want) != fmt.Sprint(got) {
-			return nil, fmt.Errorf("%w: %s is %v, want %v with strategy %q",
-				ErrConfig, set.Type().Field(i).Tag.Get("json"), got, want, string(name))
+			text := fmt.Sprint(want)
+			if text == "" {
+				text = "none"
+			}
+			return nil, fmt.Errorf("%w: %s is %v, want %s with strategy %q",
+				ErrConfig, set.Type().Field(i).Tag.Get("json"), got, text, string(name))
 		}
 	}
 	return s, nil

@@ -56,7 +56,8 @@ func checkMechanism(p *protocol.Plan, a Spec, m pvi.Mechanism) error {
 	sampling, rate := samplingOf(m)
 	switch {
 	case p.Noise == protocol.NoiseShuffle:
-		return fmt.Errorf("only the application %q randomises reports, not %q", NameShuffle, a.Name())
+		return fmt.Errorf("noise: only the application %q randomises reports, not %q: leave noise out",
+			NameShuffle, a.Name())
 	case m.Local != (p.Noise == protocol.NoiseLocal):
 		return fmt.Errorf("the method's noise is %s, the plan's is placed with %v", placement(m), p.Noise)
 	case m.Sensitivity > p.Sensitivity:
@@ -137,7 +138,7 @@ func Cover(p *protocol.Plan, a Spec) error {
 		p.Clip, p.PerParty = 0, unclippedBound(p)
 		return nil
 	case errors.Is(err, pvi.ErrUnbounded):
-		return fmt.Errorf("a private plan needs a clip above 0")
+		return fmt.Errorf("clip: a private plan needs one above 0")
 	case err != nil:
 		return err
 	}
@@ -147,7 +148,8 @@ func Cover(p *protocol.Plan, a Spec) error {
 	}
 	if s, ok := a.(*Shuffle); ok {
 		if p.Noise != protocol.NoiseShuffle {
-			return fmt.Errorf("reports are randomised by themselves, their noise can't be placed with %v", p.Noise)
+			return fmt.Errorf("noise: reports are randomised by themselves, their noise can't be placed "+
+				"with %v: leave noise out", p.Noise)
 		}
 		p.Reports, err = s.Reports()
 		return err
@@ -156,7 +158,8 @@ func Cover(p *protocol.Plan, a Spec) error {
 		return fmt.Errorf("only the application %q randomises reports, not %q", NameShuffle, a.Name())
 	}
 	if m.Local != (p.Noise == protocol.NoiseLocal) {
-		return fmt.Errorf("the method's noise is %s, it can't be placed with %v", placement(m), p.Noise)
+		return fmt.Errorf("noise: the method's noise is %s, it can't be placed with %v: leave noise out",
+			placement(m), p.Noise)
 	}
 	sampling, rate := samplingOf(m)
 	p.Sensitivity = m.Sensitivity

@@ -77,8 +77,8 @@ func (c Consortium) Propose(now time.Time, after *protocol.Predecessor) (plan *p
 		plan, err = ReadPlan(c.proposed())
 		return plan, nil, err
 	}
-	terms := new(PlanConfig)
-	if err := config.ReadTOML(c.terms(), terms); err != nil {
+	terms, err := readConfig(c.terms())
+	if err != nil {
 		return nil, nil, err
 	}
 	for _, path := range append(slices.Concat(terms.Parties, terms.Computes), terms.Aggregator) {

@@ -82,6 +82,9 @@ func (l LearningConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 		return l.statistics().spec(t, schema)
 	}
 	l.Strategy = orElse(l.Strategy, defaultStrategy(l.Model))
+	if err := l.fits(pvi.StrategyName(l.Strategy)); err != nil {
+		return nil, 0, err
+	}
 	canonical, err := schema.Canonical()
 	if err != nil {
 		return nil, 0, err
@@ -172,6 +175,18 @@ func suits(m pvi.Model, schema *dataset.Schema) error {
 		return fmt.Errorf("model: %s predicts one of two classes, and the schema's target %q is a number: "+
 			"leave model out",
 			m, schema.Target.Name)
+	}
+	return nil
+}
+
+// fits returns an error if the strategy isn't for the model or not for a setting that would be ignored.
+func (l LearningConfig) fits(s pvi.StrategyName) error {
+	switch {
+	case (s == pvi.NameAnalytic || s == pvi.NameHybrid) && l.Model != string(pvi.Linear):
+		return fmt.Errorf("strategy: %s is for linear regression, whose terms are sums over records, and the "+
+			"model is %s: leave strategy out", s, l.Model)
+	case l.CurvatureRounds > 0 && byRecords(s):
+		return fmt.Errorf("curvature_rounds is %d, want none with strategy %q", l.CurvatureRounds, s)
 	}
 	return nil
 }

@@ -2,9 +2,11 @@ package terms
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"choir/crypto/channel"
@@ -70,11 +72,32 @@ type SumConfig struct {
 	Sigma    float64 `toml:"sigma"`
 }
 
+// readConfig reads a plan's file. It refuses numbers of records that are named and below 1: in a
+// PlanConfig a 0 is a number that nobody named.
+func readConfig(path string) (*PlanConfig, error) {
+	c := new(PlanConfig)
+	if err := config.ReadTOML(path, c); err != nil {
+		return nil, err
+	}
+	var raw map[string]any
+	if err := config.ReadTOML(path, &raw); err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(raw)) {
+		keys, _ := raw[name].(map[string]any)
+		if n, ok := keys["records"].(int64); ok && n < 1 {
+			return nil, protocol.Fail(protocol.ClassInput, "%s: [%s] records is %d, want 1 or more; leave it out "+
+				"where nobody knows the number", path, name, n)
+		}
+	}
+	return c, nil
+}
+
 // NewPlan reads a PlanConfig and the cards that it names, and returns the plan,
 // unsigned.
 func NewPlan(path string, now time.Time) (*protocol.Plan, error) {
-	c := new(PlanConfig)
-	if err := config.ReadTOML(path, c); err != nil {
+	c, err := readConfig(path)
+	if err != nil {
 		return nil, err
 	}
 	members, err := c.members(filepath.Dir(path), now)

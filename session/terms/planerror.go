@@ -30,15 +30,43 @@ func (e *fileError) Error() string {
 	if strings.Contains(text, e.path) {
 		return text
 	}
-	var all []string
-	for line := range strings.Lines(text) {
-		all = append(all, e.located(strings.TrimSuffix(line, "\n")))
-	}
-	return e.path + ": " + strings.Join(all, "; ")
+	return e.path + ": " + strings.Join(e.causes(strings.Split(strings.TrimSuffix(text, "\n"), "\n")), "; ")
 }
 
-// located puts the section of the keys at the beginning of an error before them.
-func (e *fileError) located(text string) string {
+// causes locates the errors and leaves out those that follow from others: about keys that the file does
+// not name, and further ones about the same key.
+func (e *fileError) causes(lines []string) []string {
+	var all, named, keys []string
+	for _, line := range lines {
+		key, text := e.located(line)
+		all = append(all, text)
+		if key != "" && slices.Contains(keys, key) || key != "" && !e.c.names(key) {
+			continue
+		}
+		keys = append(keys, key)
+		named = append(named, text)
+	}
+	if len(named) == 0 {
+		return all
+	}
+	return named
+}
+
+// names reports whether the file names a key, such as "learning.clip".
+func (c *PlanConfig) names(key string) bool {
+	section, key, ok := strings.Cut(key, ".")
+	of := reflect.ValueOf(*c)
+	if !ok {
+		section, key = "", section
+	} else if i := slices.Index(tags(of.Type()), section); i >= 0 {
+		of = reflect.Indirect(of.Field(i))
+	}
+	i := slices.Index(tags(of.Type()), key)
+	return i >= 0 && !of.Field(i).IsZero()
+}
+
+// located puts the section of the keys at the beginning of an error before them, and returns the first key.
+func (e *fileError) located(text string) (key, located string) {
 	for inside.MatchString(text) {
 		text = inside.ReplaceAllString(text, "")
 	}
@@ -46,12 +74,12 @@ func (e *fileError) located(text string) string {
 	names := strings.Split(list, ", ")
 	section := e.c.section(names[0])
 	if section == "" {
-		return text
+		return "", text
 	}
 	for i, n := range names {
 		names[i] = strings.TrimPrefix(n, section+".")
 	}
-	return "[" + section + "] " + strings.Join(names, ", ") + text[len(list):]
+	return section + "." + names[0], "[" + section + "] " + strings.Join(names, ", ") + text[len(list):]
 }
 
 // section is the section of the file that has a key, "" for one at the top.

@@ -95,6 +95,10 @@ func TestPlanSections(t *testing.T) {
 		"records":       {strings.Replace(global, "records = 1000\n", "records = -1\n", 1), "records"},
 		"typo":          {global + "learning_rte = 1.0\n", "learning_rte"},
 		"noise":         {"noise = \"loud\"\n" + global, "loud"},
+		"no records":    {strings.Replace(global, "records = 1000", "records = 0", 1), "records is 0, want 1"},
+		"strategy of lines": {strings.Replace(virtual, "virtual", "hybrid", 1),
+			"[learning] strategy: hybrid is for linear regression"},
+		"no curvature": {optimisation + "curvature_rounds = 1\n", "curvature_rounds is 1, want none"},
 		"all rounds": {strings.Replace(statistics, "moment_rounds = 1", "moment_rounds = 4", 1),
 			"moment_rounds"},
 	} {
@@ -102,6 +106,13 @@ func TestPlanSections(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || protocol.ClassOf(err) != protocol.ClassInput {
 			t.Errorf("%s: %v, want a refusal that names %q", name, err, c.want)
 		}
+	}
+	// What follows from the optimiser, which nobody named, isn't told.
+	text := head + "[learning]\nschema_file = \"lines.json\"\nstrategy = \"hybrid\"\noptimiser = \"newton\"\n"
+	_, err := terms.NewPlan(rig.WriteFile(t, dir, "one cause.toml", text), time.Now())
+	if err == nil || strings.Contains(err.Error(), ";") ||
+		!strings.Contains(err.Error(), "optimiser is newton") {
+		t.Errorf("one cause: %v", err)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"choir/internal/config"
 	"choir/protocol"
 )
 
@@ -22,8 +21,8 @@ type Rehearsal struct {
 // that names no parties, nodes or aggregator has so many parties, three nodes and one.
 func NewRehearsal(path string, now time.Time, parties int,
 	newMember func(name string, role protocol.Role) (protocol.Member, error)) (*Rehearsal, error) {
-	c := new(PlanConfig)
-	if err := config.ReadTOML(path, c); err != nil {
+	c, err := readConfig(path)
+	if err != nil {
 		return nil, err
 	}
 	r := &Rehearsal{}
@@ -52,7 +51,6 @@ func NewRehearsal(path string, now time.Time, parties int,
 			}
 		}
 	}
-	var err error
 	if r.Plan, err = c.plan(schemaReader(path), now, members); err != nil {
 		return nil, &fileError{path, c, err}
 	}

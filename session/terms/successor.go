@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"choir/internal/config"
 	"choir/protocol"
 	"choir/session/app"
 )
@@ -16,8 +15,8 @@ import (
 // section for them; [learning] may have weights. Rounds default to those that the predecessor did
 // not run, and the budget, which covers the predecessors too, to the predecessor's.
 func NewSuccessor(path string, now time.Time, after *protocol.Predecessor) (*protocol.Plan, error) {
-	c := new(PlanConfig)
-	if err := config.ReadTOML(path, c); err != nil {
+	c, err := readConfig(path)
+	if err != nil {
 		return nil, err
 	}
 	p, err := c.successor(filepath.Dir(path), now, after)

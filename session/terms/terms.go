@@ -139,7 +139,7 @@ func (t Terms) Plan(a app.Spec) (*protocol.Plan, error) {
 		return nil, protocol.Fail(protocol.ClassInput, "%w", err)
 	}
 	if err := app.Cover(p, a); err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "clip: %w", err)
+		return nil, protocol.Fail(protocol.ClassInput, "%w", err)
 	}
 	if err := t.calibrate(p); err != nil {
 		return nil, err

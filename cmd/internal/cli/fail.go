@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -221,6 +222,8 @@ func (a *App) hintOf(err error, class protocol.Class, verb *cobra.Command) strin
 		return "the passphrase file must hold the passphrase that the key was made with, on one line"
 	case errors.Is(err, errStopped):
 		return "start it again with the same configuration and it goes on where it stopped"
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "another program listens on that port: ss -ltnp, or lsof -i, names it; stop it, or take another port"
 	case errors.Is(err, host.ErrLocked):
 		return "another process of this member is still running"
 	case errors.Is(err, protocol.ErrExpired):

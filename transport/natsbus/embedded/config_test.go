@@ -1,8 +1,14 @@
 package embedded_test
 
 import (
+	"crypto/rand"
+	"errors"
+	"net"
+	"path/filepath"
+	"syscall"
 	"testing"
 
+	"choir/transport/natsbus"
 	"choir/transport/natsbus/embedded"
 	"choir/transport/transporttest"
 )
@@ -35,5 +41,22 @@ func TestConfigValidate(t *testing.T) {
 				transporttest.CheckMention(t, err, row.mention)
 			}
 		})
+	}
+}
+
+// TestPortInUse: the error is the system's, so that programs can name a remedy.
+func TestPortInUse(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	token := filepath.Join(t.TempDir(), "token")
+	if err := natsbus.NewTokenFile(token, rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	_, err = embedded.Start(embedded.Config{Listen: l.Addr().String(), TokenFile: token})
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("error %v", err)
 	}
 }

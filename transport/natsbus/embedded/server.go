@@ -153,7 +153,22 @@ func (e *Server) start(config Config) error {
 	}
 	e.set = options
 	e.log = &serverLog{log: config.Log, fatal: make(chan error, 1), full: make(chan struct{}, 1)}
+	if err := available(config.Listen); err != nil {
+		return err
+	}
 	return e.serve()
+}
+
+// available returns why nobody can listen at an address. The server would log the reason, and return a text.
+func available(address string) error {
+	if address == "" {
+		return nil
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	return l.Close()
 }
 
 func (e *Server) serve() error {
