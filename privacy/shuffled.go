@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"choir/privacy/pld"
 	"choir/privacy/shuffle"
@@ -50,41 +51,50 @@ func (q ShuffleQuery) upper() (Answer, error) {
 	if err := validateDelta(q.Delta); err != nil {
 		return Answer{}, err
 	}
-	if len(q.Rounds) == 0 {
-		return Answer{}, reject("no shuffled round")
+	rounds, name, err := q.proven()
+	if err != nil {
+		return Answer{}, err
 	}
-	for _, r := range q.Rounds {
-		if err := r.Validate(); err != nil {
-			return Answer{}, reject("%v", err)
-		}
-	}
-	a := Answer{Accountant: q.Accountant, Assumptions: q.assumptions()}
-	var err error
-	switch q.Accountant {
-	case "", accountantClones, accountantBlanket:
-		a.Accountant, err = q.tightest()
-		if err == nil {
-			a.Epsilon, err = q.composed(q.Rounds)
-		}
-	case accountantClones2021:
-		rounds := append([]shuffle.Round(nil), q.Rounds...)
-		for i := range rounds {
-			if rounds[i], err = rounds[i].Fallback(); err != nil {
-				return Answer{}, reject("%v", err)
-			}
-		}
-		a.Epsilon, err = q.composed(rounds)
+	a := Answer{Accountant: name, Assumptions: q.assumptions()}
+	switch name {
 	case accountantClosedForm:
 		a.Epsilon, err = q.closedForm()
 	case AccountantRDP:
 		a.Epsilon, err = q.renyi()
 	default:
-		err = reject("accountant %q is not proven for shuffled rounds", q.Accountant)
+		a.Epsilon, err = q.composed(rounds)
 	}
 	if err == nil && q.Accountant == "" {
 		a = q.withLocal(a)
 	}
 	return a, err
+}
+
+// proven returns the rounds as the accountant of the query sees them, and its name.
+func (q ShuffleQuery) proven() (rounds []shuffle.Round, name string, err error) {
+	if len(q.Rounds) == 0 {
+		return nil, "", reject("no shuffled round")
+	}
+	for _, r := range q.Rounds {
+		if err := r.Validate(); err != nil {
+			return nil, "", reject("%v", err)
+		}
+	}
+	rounds, name = slices.Clone(q.Rounds), q.Accountant
+	switch q.Accountant {
+	case "", accountantClones, accountantBlanket:
+		name, err = q.tightest()
+	case accountantClones2021:
+		for i, r := range rounds {
+			if rounds[i], err = r.Fallback(); err != nil {
+				return nil, "", reject("%v", err)
+			}
+		}
+	case accountantClosedForm, AccountantRDP:
+	default:
+		err = reject("accountant %q is not proven for shuffled rounds", q.Accountant)
+	}
+	return rounds, name, err
 }
 
 // tightest returns the name of the accountant for the rounds.
@@ -103,22 +113,35 @@ func (q ShuffleQuery) tightest() (string, error) {
 
 // withLocal replaces the bound by that of the local guarantees if it is smaller.
 func (q ShuffleQuery) withLocal(a Answer) Answer {
-	local, squares, gaussian := 0.0, 0.0, true
-	for _, r := range q.Rounds {
-		if r.Kind == shuffle.StrongResponse { // who knows the coin knows more than a report shows
-			return a
-		}
-		local += float64(r.Count) * r.LocalEpsilon()
-		gaussian = gaussian && r.Kind == shuffle.Gaussian
-		squares += float64(r.Count) / (r.Sigma * r.Sigma)
+	local, mu := q.local()
+	if !math.IsInf(mu, 1) {
+		local = GaussianEpsilon(mu, q.Delta)
 	}
-	if gaussian {
-		local = GaussianEpsilon(up(math.Sqrt(squares)), q.Delta)
-	}
-	if len(q.Gaussians) == 0 && up(local) < a.Epsilon {
+	if up(local) < a.Epsilon {
 		a.Epsilon, a.Accountant = up(local), accountantLocal
 	}
 	return a
+}
+
+// local returns the guarantee of the reports if they are not shuffled: pure, or if all have Gaussian noise as
+// the distance of a Gaussian. What does not exist is infinite.
+func (q ShuffleQuery) local() (pure, mu float64) {
+	squares, gaussian := 0.0, true
+	for _, r := range q.Rounds {
+		if r.Kind == shuffle.StrongResponse { // who knows the coin knows more than a report shows
+			return math.Inf(1), math.Inf(1)
+		}
+		pure += float64(r.Count) * r.LocalEpsilon()
+		gaussian = gaussian && r.Kind == shuffle.Gaussian
+		squares += float64(r.Count) / (r.Sigma * r.Sigma)
+	}
+	switch {
+	case len(q.Gaussians) > 0:
+		return math.Inf(1), math.Inf(1)
+	case gaussian:
+		return math.Inf(1), up(math.Sqrt(squares))
+	}
+	return up(pure), math.Inf(1)
 }
 
 func (q ShuffleQuery) composed(rounds []shuffle.Round) (float64, error) {

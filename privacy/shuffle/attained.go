@@ -28,11 +28,8 @@ func (r Round) attainedOnce(delta, tail, rate, upper float64) (best float64) {
 		if l == nil {
 			continue
 		}
-		for _, l := range []*pld.Lattice{l, mirrored(l)} {
-			term := pld.Term{Kind: pld.Discrete, Count: 1, Lattice: l}
-			if e, err := pld.Lower([]pld.Term{term}, delta, pld.Precision{}); err == nil {
-				best = math.Max(best, e)
-			}
+		if e, err := largest([]*pld.Lattice{l, mirrored(l)}, delta); err == nil {
+			best = math.Max(best, e)
 		}
 	}
 	return best

@@ -33,19 +33,10 @@ func Upper(rounds []Round, others []pld.Term, delta float64, prec pld.Precision)
 	if r := rounds[0]; len(rounds) == 1 && len(others) == 0 && r.once() {
 		return r.upperOnce(delta, tail)
 	}
-	terms := append([]pld.Term(nil), others...)
-	infinite := 0.0
 	prec = fill(prec, rounds)
-	points := pointsOf(prec)
-	for _, r := range rounds {
-		l, err := r.dominating(tail, points)
-		if err != nil {
-			return 0, err
-		}
-		infinite += float64(r.Count) * l.Infinite
-		if len(l.Atoms) > 0 {
-			terms = append(terms, pld.Term{Kind: pld.Discrete, Count: r.Count, Lattice: l})
-		}
+	terms, infinite, err := composition(rounds, others, tail, pointsOf(prec))
+	if err != nil {
+		return 0, err
 	}
 	if infinite >= delta || len(terms) == 0 {
 		return math.Inf(1), nil
@@ -93,6 +84,32 @@ func (r Round) lowerOnce(delta, tail, upper float64) (best float64, err error) {
 		}
 	}
 	pairs, _, err := r.attained(tail, 0, false)
+	if err != nil {
+		return 0, err
+	}
+	best, err = largest(pairs, delta)
+	if !(r.Kind == RandomisedResponse && r.Categories == 2 && r.Dummies == 0 && r.rate() == 1) {
+		return best, err
+	}
+	// Some others with the victim's first value hide it less well than none, if they are few.
+	t, f := r.law()
+	last := best
+	for mixed := 1; mixed <= min(maxMixed, (r.Users-1)/2) && err == nil; mixed += 1 + mixed/4 {
+		var e float64
+		l := listed(alike(r.Users-mixed, t, f, 1, binomial{mixed, t, 1 - t}, tail))
+		if e, err = largest([]*pld.Lattice{l, mirrored(l)}, delta); e < last {
+			break
+		}
+		best, last = math.Max(best, e), e
+	}
+	return best, err
+}
+
+// maxMixed is the largest number of others with the victim's first value that is tried.
+const maxMixed = 100
+
+// largest returns the largest lower bound of a single step of one of the pairs.
+func largest(pairs []*pld.Lattice, delta float64) (best float64, err error) {
 	for _, l := range pairs {
 		if len(l.Atoms) > 0 {
 			e, err := pld.Lower([]pld.Term{{Kind: pld.Discrete, Count: 1, Lattice: l}}, delta, pld.Precision{})
@@ -102,7 +119,7 @@ func (r Round) lowerOnce(delta, tail, upper float64) (best float64, err error) {
 			best = math.Max(best, e)
 		}
 	}
-	return best, err
+	return best, nil
 }
 
 // exposed reports whether noise is so small against the distance of the values that reports of others hide

@@ -203,7 +203,7 @@ func amplified(rate, epsilon float64, curve func(epsilon float64) float64) float
 	return rate * curve(math.Log1p(math.Expm1(epsilon)/rate))
 }
 
-// reportPoints is the number of points of the curve of a continuous round in a composition.
+// reportPoints is the largest number of points of the curve of a continuous round in a composition.
 const reportPoints = 160
 
 // Sizes of transforms, as powers of 2: to find an epsilon roughly, for a curve of many points, and for
@@ -217,7 +217,7 @@ const (
 
 // dominatingReports returns a lattice whose curve lies above that of a round with Laplace or Gaussian
 // reports, for a composition.
-func (r Round) dominatingReports(tail, rate float64) *pld.Lattice {
+func (r Round) dominatingReports(tail, rate float64, count int) *pld.Lattice {
 	law := r.ratioOf(tail)
 	c := r.bounds(law, rate)
 	curve := c.curve(curveBits, false)
@@ -235,9 +235,9 @@ func (r Round) dominatingReports(tail, rate float64) *pld.Lattice {
 		}
 	}
 	hi = math.Min(hi, law.top)
-	points := make([]point, reportPoints+1)
+	points := make([]point, count+1)
 	for i := range points {
-		l := hi * float64(i) / reportPoints
+		l := hi * float64(i) / float64(count)
 		points[i] = point{excess: math.Expm1(l), delta: curve(l)}
 	}
 	lowered(points)
@@ -280,7 +280,7 @@ func refine(delta, lo, hi float64, rough, sharp func(float64) float64, side floa
 	beside := best * (1 - 1e-2)
 	slope := math.Log(rough(best)/rough(beside)) / (best - beside)
 	at, last := best, math.Inf(1)
-	for range 6 {
+	for range 8 {
 		d := side * math.Log(sharp(at)/delta)
 		if d <= 0 && side*(at-best) < 0 {
 			best = at
@@ -288,17 +288,21 @@ func refine(delta, lo, hi float64, rough, sharp func(float64) float64, side floa
 		if !math.IsInf(last, 1) && at != beside && d != last {
 			slope = side * (d - last) / (at - beside)
 		}
-		if -1e-5 < d && d <= 0 || !(slope < 0) {
+		near := -refined * slope * at
+		if -near < d && d <= 0 || !(slope < 0) {
 			break
 		}
 		beside, last = at, d
 		// The secant aims a little beyond delta.
-		if at -= side * (d + 5e-6) / slope; !(at > 0) {
+		if at -= side * (d + near/2) / slope; !(at > 0) {
 			break
 		}
 	}
 	return best
 }
+
+// refined is the relative error of the epsilons of refine against the sharp curve.
+const refined = 2e-7
 
 // bracket returns epsilons lo < hi, close to each other, between which a non-increasing curve falls to
 // delta: hi is 0 if it is never above, and infinite if it is above up to epsilon 700. It looks near a first

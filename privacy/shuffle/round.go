@@ -152,7 +152,7 @@ func (r Round) law() (t, f float64) {
 func (r Round) dominating(tail float64, points int) (*pld.Lattice, error) {
 	return r.lattice(above, func(r Round, rate float64) (*pld.Lattice, error) {
 		if r.continuous() {
-			return r.dominatingReports(tail, rate), nil
+			return r.dominatingReports(tail, rate, min(points, reportPoints)), nil
 		}
 		m := r.mixture(above, rate, tail)
 		m.points = points

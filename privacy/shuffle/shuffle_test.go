@@ -107,6 +107,11 @@ func TestComposedReports(t *testing.T) {
 		if !(c.least*got.Upper < got.Lower && got.Lower < got.Upper && got.Upper < any) {
 			t.Errorf("%+v: %+v, any randomiser %v", c.one, got, any)
 		}
+		at, err := UpperDelta([]Round{c.one}, nil, got.Upper, pld.Precision{})
+		below, err2 := UpperDelta([]Round{c.one}, nil, got.Lower*(1-1e-6), pld.Precision{})
+		if err != nil || err2 != nil || math.Abs(at/1e-4-1) > 1e-3 || !(below >= 1e-4) {
+			t.Errorf("%+v: delta %v, %v at the bounds on epsilon at 1e-4: %v, %v", c.one, at, below, err, err2)
+		}
 	}
 }
 
