@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,7 +47,8 @@ func (a *tools) init() *cobra.Command {
 				for _, w := range made.Warnings {
 					cli.Wrap(a.Out, "warning: ", w)
 				}
-				fmt.Fprintf(a.Out, "plan %s, signed by all\nrun it: CHOIR=%s %s\n", made.Plan, exe, made.Run)
+				fmt.Fprintf(a.Out, "plan %s, signed by all\nrun it: CHOIR=%s %s\n", made.Plan, quoted(exe),
+					quoted(made.Run))
 			})
 		},
 	}
@@ -66,4 +68,12 @@ func (a *tools) init() *cobra.Command {
 	cli.FilesOf(cmd, "csv", "data")
 	cli.FilesOf(cmd, "toml", "schema", "config")
 	return cmd
+}
+
+// quoted is a word for a shell.
+func quoted(s string) string {
+	if !strings.ContainsAny(s, " \t\n'\"\\$`&|;<>()*?[]#~!{}") {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -87,7 +87,7 @@ func waitingVerbs(w *workerSession) []onTerminal {
 		{name: "party without a broker", args: []string{"party", "--config", w.path("party.toml")},
 			signal: syscall.SIGINT,
 			code:   1,
-			shows:  `waiting for the broker at nats://\S+ since \d\d:(?s:.*)stopped before the end of the session`},
+			shows:  `waiting for the broker at nats://\S+ since \d\d:.*refused(?s:.*)stopped before the end`},
 		{name: "broker", args: []string{"broker", "--listen", "127.0.0.1:0", "--store", w.path("streams"),
 			"--token-file",
 			w.path("token")}, signal: syscall.SIGTERM, code: 0, shows: "choir broker"},

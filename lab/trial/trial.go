@@ -16,7 +16,7 @@ import (
 )
 
 // maxMembers bounds the parties, and the compute nodes, of a trial: each is a process.
-const maxMembers = 20
+const maxMembers = 512
 
 // Options describe a trial.
 type Options struct {

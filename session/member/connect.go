@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"choir/host"
@@ -23,8 +24,8 @@ func (m *Member) connect(ctx context.Context) (*run.CountingBus, error) {
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer time.AfterFunc(wait, cancel).Stop()
-	defer m.reportWait()()
 	config := m.bus()
+	defer m.reportWait(&config)()
 	config.Connected = m.connectionChanged
 	config.Full = m.brokerFull
 	bus, err := natsbus.Open(limited, config)
@@ -92,17 +93,22 @@ const (
 )
 
 // reportWait logs that the broker has not answered yet, first after firstReport,
-// until the function that it returns is called.
-func (m *Member) reportWait() (stop func()) {
+// and why the last attempt failed, until the function that it returns is called.
+func (m *Member) reportWait(config *natsbus.Config) (stop func()) {
 	since, done := time.Now(), make(chan struct{})
-	message := fmt.Sprintf("waiting for the broker at %s since %s", m.Config.Bus.URL,
-		since.Format(time.TimeOnly))
+	var why atomic.Pointer[error]
+	config.Failed = func(err error) { why.Store(&err) }
 	go func() {
 		for wait := firstReport; ; wait = nextReports {
 			select {
 			case <-done:
 				return
 			case <-time.After(wait):
+				message := fmt.Sprintf("waiting for the broker at %s since %s", m.Config.Bus.URL,
+					since.Format(time.TimeOnly))
+				if err := why.Load(); err != nil {
+					message += fmt.Sprintf(": %v", *err)
+				}
 				m.Log.Info(message, "event", "waiting", "broker", m.Config.Bus.URL,
 					"since", since.UTC().Format(time.RFC3339))
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -47,6 +48,10 @@ func (m *Member) watch(ctx context.Context, store *host.Scoped) (stopped func(er
 	address, shut, err := w.Listen(ctx, listen)
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "config: station.listen: %w", err)
+	}
+	if host, _, err := net.SplitHostPort(address); err != nil || !net.ParseIP(host).IsLoopback() {
+		m.Log.Warn("whoever reaches the status page can read it: use a loopback address, or a proxy "+
+			"that asks for a password", "event", "open-page", "address", address)
 	}
 	m.Log.Info("watchable", "event", "watchable", "address", address)
 	return func(err error) {

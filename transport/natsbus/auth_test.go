@@ -190,19 +190,19 @@ func TestSecretFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := embedded.Start(embedded.Config{StoreDir: t.TempDir(), TokenFile: path})
-			if err == nil || !strings.Contains(err.Error(), "TokenFile") || strings.Contains(err.Error(), "s3cret") {
+			if err == nil || !strings.Contains(err.Error(), "token_file") || strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("server: %v", err)
 			}
 			_, err = natsbus.Open(newContext(t), natsbus.Config{
 				URL: "nats://127.0.0.1:1", TokenFile: path, Plan: plan,
 			})
-			if err == nil || !strings.Contains(err.Error(), "TokenFile") {
+			if err == nil || !strings.Contains(err.Error(), "token_file") {
 				t.Errorf("client: %v", err)
 			}
 			_, err = natsbus.Open(newContext(t), natsbus.Config{
 				URL: "nats://127.0.0.1:1", User: "u", PasswordFile: path, Plan: plan,
 			})
-			if err == nil || !strings.Contains(err.Error(), "PasswordFile") {
+			if err == nil || !strings.Contains(err.Error(), "password_file") {
 				t.Errorf("client: %v", err)
 			}
 		})

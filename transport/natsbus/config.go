@@ -110,6 +110,10 @@ type Config struct {
 	// and when it is back; nil: not called. It must not block.
 	Connected func(up bool, why error)
 
+	// Failed is called when an attempt to connect fails before the handshake; nil: not called. It must not
+	// block.
+	Failed func(why error)
+
 	// Full is called when the broker refuses to store a message for want of room, with its answer, and
 	// when it stores again; nil: not called. Publish goes on trying. It must not block.
 	Full func(full bool, why error)
@@ -136,7 +140,7 @@ func (c Config) checkServer() error {
 		return errors.New("exactly one of URL and Server must be set")
 	}
 	if (c.TLSCert == "") != (c.TLSKey == "") {
-		return errors.New("client certificate: TLSCert and TLSKey go together")
+		return errors.New("client certificate: tls_cert and tls_key go together")
 	}
 	if c.Server != nil {
 		if c.wantsTLS() {
@@ -152,22 +156,22 @@ func (c Config) checkURLs() error {
 	for _, text := range c.urls() {
 		u, err := url.Parse(text)
 		if err != nil {
-			return errors.New("field URL: malformed") // url's error would contain any password in it
+			return errors.New("url: malformed") // url's error would contain any password in it
 		}
 		if first == "" {
 			first = u.Scheme
 		}
 		switch {
 		case !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme):
-			return fmt.Errorf("field URL: scheme %q, want nats, tls, ws or wss", u.Scheme)
+			return fmt.Errorf("url: scheme %q, want nats, tls, ws or wss", u.Scheme)
 		case u.Scheme != first:
-			return fmt.Errorf("field URL: schemes %q and %q in one list, want one for all", first, u.Scheme)
+			return fmt.Errorf("url: schemes %q and %q in one list, want one for all", first, u.Scheme)
 		case u.User != nil:
-			return errors.New("field URL: credentials belong in a file")
+			return errors.New("url: credentials belong in a file")
 		case u.Hostname() == "":
-			return errors.New("field URL: no host")
+			return errors.New("url: no host")
 		case c.sendsSecret() && !c.overTLS() && !isLoopback(u.Hostname()):
-			return fmt.Errorf("field URL: a token or password would travel to %s without TLS: "+
+			return fmt.Errorf("url: a token or password would travel to %s without TLS: "+
 				"write tls:// or wss://, or name tls_ca", u.Hostname())
 		}
 	}
@@ -189,13 +193,13 @@ func (c Config) checkNames() error {
 			c.Plan, minPlan, maxPlan)
 	}
 	if err := transport.ValidateSubject(c.inboxPrefix()); err != nil {
-		return fmt.Errorf("field InboxPrefix, or the Name it is derived from: %w", err)
+		return fmt.Errorf("inbox_prefix, or the member's name: %w", err)
 	}
 	if c.APIPrefix == "" {
 		return nil
 	}
 	if err := transport.ValidateSubject(c.APIPrefix); err != nil {
-		return fmt.Errorf("field APIPrefix: %w", err)
+		return fmt.Errorf("api_prefix: %w", err)
 	}
 	return nil
 }
@@ -208,10 +212,10 @@ func (c Config) checkIdentity() error {
 		}
 	}
 	if given > 1 {
-		return errors.New("at most one of CredentialsFile, TokenFile and PasswordFile may be set")
+		return errors.New("at most one of credentials_file, token_file and password_file may be set")
 	}
 	if (c.User == "") != (c.PasswordFile == "") {
-		return errors.New("fields User and PasswordFile go together")
+		return errors.New("user and password_file go together")
 	}
 	return nil
 }
@@ -219,13 +223,13 @@ func (c Config) checkIdentity() error {
 func (c Config) checkStream() error {
 	switch {
 	case c.Storage != File && c.Storage != Memory:
-		return fmt.Errorf("field Storage: unknown %v", c.Storage)
+		return fmt.Errorf("storage: unknown %v", c.Storage)
 	case c.Replicas < 0 || c.Replicas > 5:
-		return fmt.Errorf("field Replicas: %d, want 1 to 5", c.Replicas)
+		return fmt.Errorf("replicas: %d, want 1 to 5", c.Replicas)
 	case c.MaxBytes < 0:
-		return fmt.Errorf("field MaxBytes: %d is negative", c.MaxBytes)
+		return fmt.Errorf("max_bytes: %d is negative", c.MaxBytes)
 	case c.MaxAge != 0 && c.MaxAge < time.Minute:
-		return fmt.Errorf("field MaxAge: %v is less than a minute", c.MaxAge)
+		return fmt.Errorf("max_age: %v is less than a minute", c.MaxAge)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func TestConfigValidate(t *testing.T) {
 		}, "file"},
 		{"broken URL", func(c *natsbus.Config) {
 			c.URL = "nats://u:" + transporttest.Password + "@["
-		}, "URL"},
+		}, "url"},
 		{"no plan", func(c *natsbus.Config) { c.Plan = "" }, "Plan"},
 		{"odd plan", func(c *natsbus.Config) { c.Plan = "123456789" }, "Plan"},
 		{"short plan", func(c *natsbus.Config) { c.Plan = "123456" }, "Plan"},
@@ -45,12 +45,12 @@ func TestConfigValidate(t *testing.T) {
 		{"longest plan", func(c *natsbus.Config) { c.Plan = strings.Repeat("0", 128) }, ""},
 		{"upper-case plan", func(c *natsbus.Config) { c.Plan = "00C0FFEE" }, "Plan"},
 		{"wildcard plan", func(c *natsbus.Config) { c.Plan = "*.>" }, "Plan"},
-		{"name", func(c *natsbus.Config) { c.Name = "a b" }, "Name"},
-		{"inbox", func(c *natsbus.Config) { c.InboxPrefix = "_INBOX.>" }, "InboxPrefix"},
+		{"name", func(c *natsbus.Config) { c.Name = "a b" }, "name"},
+		{"inbox", func(c *natsbus.Config) { c.InboxPrefix = "_INBOX.>" }, "inbox_prefix"},
 		{"two identities", func(c *natsbus.Config) { c.TokenFile, c.CredentialsFile = "a", "b" }, "at most one"},
-		{"user alone", func(c *natsbus.Config) { c.User = "u" }, "PasswordFile"},
-		{"password alone", func(c *natsbus.Config) { c.PasswordFile = "p" }, "User"},
-		{"certificate alone", func(c *natsbus.Config) { c.TLSCert = "c" }, "TLSKey"},
+		{"user alone", func(c *natsbus.Config) { c.User = "u" }, "password_file"},
+		{"password alone", func(c *natsbus.Config) { c.PasswordFile = "p" }, "user"},
+		{"certificate alone", func(c *natsbus.Config) { c.TLSCert = "c" }, "tls_key"},
 		{"TLS in process", func(c *natsbus.Config) { c.URL, c.Server, c.TLSCA = "", server, "ca" }, "TLS"},
 		{"token over loopback", func(c *natsbus.Config) { c.TokenFile = "t" }, ""},
 		{"token over loopback IP", func(c *natsbus.Config) { c.URL, c.TokenFile = "nats://[::1]:4222", "t" }, ""},
@@ -67,10 +67,10 @@ func TestConfigValidate(t *testing.T) {
 		{"credentials are signed", func(c *natsbus.Config) {
 			c.URL, c.CredentialsFile = "nats://10.0.0.1", "t"
 		}, ""},
-		{"storage", func(c *natsbus.Config) { c.Storage = 2 }, "Storage"},
-		{"replicas", func(c *natsbus.Config) { c.Replicas = 6 }, "Replicas"},
-		{"bytes", func(c *natsbus.Config) { c.MaxBytes = -1 }, "MaxBytes"},
-		{"age", func(c *natsbus.Config) { c.MaxAge = time.Second }, "MaxAge"},
+		{"storage", func(c *natsbus.Config) { c.Storage = 2 }, "storage"},
+		{"replicas", func(c *natsbus.Config) { c.Replicas = 6 }, "replicas"},
+		{"bytes", func(c *natsbus.Config) { c.MaxBytes = -1 }, "max_bytes"},
+		{"age", func(c *natsbus.Config) { c.MaxAge = time.Second }, "max_age"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {

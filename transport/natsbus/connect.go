@@ -77,17 +77,17 @@ func (c Config) secretOption() (nats.Option, error) {
 	switch {
 	case c.CredentialsFile != "":
 		if _, err := os.Stat(c.CredentialsFile); err != nil {
-			return nil, fmt.Errorf("field CredentialsFile: %w", err)
+			return nil, fmt.Errorf("credentials_file: %w", err)
 		}
 		return nats.UserCredentials(c.CredentialsFile), nil
 	case c.TokenFile != "":
 		if _, err := credential.Read(c.TokenFile); err != nil {
-			return nil, fmt.Errorf("field TokenFile: %w", err)
+			return nil, fmt.Errorf("token_file: %w", err)
 		}
 		return nats.TokenHandler(func() string { return readOrEmpty(c.TokenFile) }), nil
 	case c.PasswordFile != "":
 		if _, err := credential.Read(c.PasswordFile); err != nil {
-			return nil, fmt.Errorf("field PasswordFile: %w", err)
+			return nil, fmt.Errorf("password_file: %w", err)
 		}
 		userInfo := func() (string, string) { return c.User, readOrEmpty(c.PasswordFile) }
 		return nats.UserInfoHandler(userInfo), nil
@@ -111,14 +111,14 @@ func (c Config) tls() (*tls.Config, error) {
 	if c.TLSCA != "" {
 		roots, err := credential.ReadRoots(c.TLSCA)
 		if err != nil {
-			return nil, fmt.Errorf("field TLSCA: %w", err)
+			return nil, fmt.Errorf("tls_ca: %w", err)
 		}
 		config.RootCAs = roots
 	}
 	if c.TLSCert != "" {
 		pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
 		if err != nil {
-			return nil, fmt.Errorf("fields TLSCert, TLSKey: %w", err)
+			return nil, fmt.Errorf("tls_cert, tls_key: %w", err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
@@ -131,6 +131,9 @@ func (b *Bus) onConnectError(_ *nats.Conn, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.last = err
+	if b.config.Failed != nil {
+		b.config.Failed(err)
+	}
 }
 
 // attemptError returns the error of the latest attempt to connect.

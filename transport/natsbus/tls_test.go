@@ -132,8 +132,8 @@ func TestTLSFiles(t *testing.T) {
 	cert, key := ca.pair()
 	junk := write(t, "junk", "no PEM")
 	for name, c := range map[string]natsbus.Config{
-		"TLSCA":           {TLSCA: junk},
-		"TLSCert, TLSKey": {TLSCert: cert, TLSKey: junk},
+		"tls_ca":            {TLSCA: junk},
+		"tls_cert, tls_key": {TLSCert: cert, TLSKey: junk},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.URL, c.Plan = "nats://127.0.0.1:1", plan
@@ -145,9 +145,9 @@ func TestTLSFiles(t *testing.T) {
 	_, err := embedded.Start(embedded.Config{
 		Listen: "127.0.0.1:0", TokenFile: token, TLSCert: junk, TLSKey: key,
 	})
-	transporttest.CheckMention(t, err, "TLSCert")
+	transporttest.CheckMention(t, err, "tls_cert")
 	_, err = embedded.Start(embedded.Config{
 		Listen: "127.0.0.1:0", TokenFile: token, TLSCert: cert, TLSKey: key, TLSClientCA: junk,
 	})
-	transporttest.CheckMention(t, err, "TLSClientCA")
+	transporttest.CheckMention(t, err, "tls_client_ca")
 }

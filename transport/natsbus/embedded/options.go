@@ -37,7 +37,7 @@ func (e *Server) options(c Config) (*server.Options, error) {
 	}
 	if c.TokenFile != "" {
 		if e.token, err = credential.Read(c.TokenFile); err != nil {
-			return nil, fmt.Errorf("field TokenFile: %w", err)
+			return nil, fmt.Errorf("token_file: %w", err)
 		}
 		o.Authorization = string(e.token)
 	}
@@ -77,12 +77,12 @@ func (u User) server() (*server.User, error) {
 func (c Config) tls() (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
 	if err != nil {
-		return nil, fmt.Errorf("fields TLSCert, TLSKey: %w", err)
+		return nil, fmt.Errorf("tls_cert, tls_key: %w", err)
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}}
 	if c.TLSClientCA != "" {
 		if config.ClientCAs, err = credential.ReadRoots(c.TLSClientCA); err != nil {
-			return nil, fmt.Errorf("field TLSClientCA: %w", err)
+			return nil, fmt.Errorf("tls_client_ca: %w", err)
 		}
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}
