@@ -51,7 +51,7 @@ func (p *Plan) checkRoster() error {
 		case m.Role < RoleParty || m.Role > RoleAggregator:
 			return fmt.Errorf("members[%d] (%s): no such role %d", i, m.Name, m.Role)
 		case names[m.Name]:
-			return fmt.Errorf("members[%d]: the name %q is used twice", i, m.Name)
+			return fmt.Errorf("members[%d]: the name %q is used twice; each member has a card of its own", i, m.Name)
 		case keys[m.Key]:
 			return fmt.Errorf("members[%d] (%s): the identity key is used twice", i, m.Name)
 		case i > 0 && compareMembers(p.Members[i-1], m) >= 0:

@@ -180,13 +180,16 @@ func (sp *SignedPlan) Missing() []string {
 // named is the number of missing members that an error lists.
 const named = 20
 
+// unsigned is what to do about it.
+const unsigned = "take the file that all have signed"
+
 // Complete rejects a plan that some member has not signed or that has expired at the given
 // time.
 func (sp *SignedPlan) Complete(now time.Time) error {
 	if m := sp.Missing(); len(m) > named {
-		return Fail(ClassIntegrity, "plan: not signed by %v and %d more", m[:named], len(m)-named)
+		return Fail(ClassIntegrity, "plan: not signed by %v and %d more; "+unsigned, m[:named], len(m)-named)
 	} else if len(m) > 0 {
-		return Fail(ClassIntegrity, "plan: not signed by %v", m)
+		return Fail(ClassIntegrity, "plan: not signed by %v; "+unsigned, m)
 	}
 	if t := now.Unix(); t > sp.Plan.NotAfter {
 		expiry := time.Unix(sp.Plan.NotAfter, 0).UTC().Format(time.RFC3339)

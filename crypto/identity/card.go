@@ -181,7 +181,8 @@ func (c *Card) UnmarshalText(text []byte) error {
 func cardLines(text string) (values [len(cardFields)]string, err error) {
 	lines := strings.Split(text, "\n")
 	if lines[0] != cardDomain {
-		return values, fmt.Errorf("the first line is not %q", cardDomain)
+		return values, fmt.Errorf("the first line is not %q; a card is the .card file that keygen writes",
+			cardDomain)
 	}
 	if len(lines) != len(cardFields)+2 || lines[len(lines)-1] != "" {
 		return values, fmt.Errorf("%d lines, want %d with a newline after each", len(lines)-1, len(cardFields)+1)

@@ -240,7 +240,7 @@ func checkName(s string) error {
 	case len(s) > maxNameBytes:
 		return fmt.Errorf("name longer than %d bytes", maxNameBytes)
 	case !utf8.ValidString(s):
-		return errors.New("name is not UTF-8")
+		return errors.New("name is not UTF-8; save the file as UTF-8")
 	case s != trim(s):
 		return errors.New("name has space around it")
 	}

@@ -178,7 +178,7 @@ func (c Config) checkGrid(bad badField) {
 	if !(c.Damping > 0 && c.Damping <= 1) {
 		bad("damping", c.Damping, "in (0, 1]")
 	} else if math.Ldexp(c.Damping, int(c.DampingBits)) < 1 {
-		bad("damping", c.Damping, "at least 2^-damping_bits; a default gets as small by too many rounds")
+		bad("damping", c.Damping, "at least 2^-damping_bits; too many rounds make the default as small: take fewer")
 	}
 	if !(c.DampingDecay >= 0) || math.IsInf(c.DampingDecay, 0) {
 		bad("damping_decay", c.DampingDecay, "at least 0 and finite")

@@ -39,16 +39,24 @@ var ErrOutside = errors.New("update from outside")
 // it before Propose; other models then do not use their own optimiser. Errors: ErrOutside
 // for a strategy that clips single records.
 func (l *Learner) WithOutside(o Outside) (*Learner, error) {
-	if l.cfg.newton() {
-		return nil, fmt.Errorf("%w: optimiser %q needs a model of this package", ErrOutside, Newton)
-	}
-	if l.cfg.stepped() {
-		return nil, fmt.Errorf("%w: strategy %q clips single records, which needs a model of this package",
-			ErrOutside, l.cfg.name())
+	if err := l.cfg.TakesOutside(); err != nil {
+		return nil, err
 	}
 	with := *l
 	with.outside = o
 	return &with, nil
+}
+
+// TakesOutside returns ErrOutside for a configuration under which nobody else can compute the updates.
+func (c Config) TakesOutside() error {
+	if c.newton() {
+		return fmt.Errorf("%w: optimiser %q computes the steps itself: leave exec out", ErrOutside, Newton)
+	}
+	if c.stepped() {
+		return fmt.Errorf("%w: strategy %q clips single records, so that no program can compute its updates: "+
+			"leave exec out", ErrOutside, c.name())
+	}
+	return nil
 }
 
 // elsewhere returns the updates of all shards from outside, or nil if there is no outside.

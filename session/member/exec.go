@@ -22,6 +22,9 @@ func (m *Member) outside(a app.Spec, data pvi.Data, schema *dataset.Schema) (pvi
 	if !ok {
 		return nil, noExec(a.Name())
 	}
+	if err := l.PVI.TakesOutside(); err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "config: exec: %w", err)
+	}
 	command, err := external.Split(m.Config.Exec)
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "config: exec: %w", err)

@@ -112,8 +112,8 @@ func TestExecIsChecked(t *testing.T) {
 	if o, err := m.outside(cases["virtual"].App, pvi.Data{}, schema); o != nil || err != nil {
 		t.Errorf("without a program: %v, %v", o, err)
 	}
-	for command, app := range map[string]string{"true": "global", "/no/such/program": "virtual",
-		"'": "virtual"} {
+	for command, app := range map[string]string{"true": "global", "/bin/true": "optimisation",
+		"/no/such/program": "virtual", "'": "virtual"} {
 		m.Config.Exec = command
 		if _, err := m.outside(cases[app].App, pvi.Data{}, schema); protocol.ClassOf(err) != protocol.ClassInput ||
 			!strings.Contains(err.Error(), "exec") {

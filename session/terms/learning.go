@@ -161,6 +161,15 @@ func modelOf(schema *dataset.Schema) string {
 	return string(pvi.Linear)
 }
 
+// suitsClasses returns an error if a method for two classes can't predict the schema's target.
+func suitsClasses(section string, schema *dataset.Schema) error {
+	if schema.Classification() {
+		return nil
+	}
+	return fmt.Errorf("%s: the method predicts one of two classes, and the schema's target %q is a number: "+
+		"[statistics] has the posterior of linear regression", section, schema.Target.Name)
+}
+
 // suits returns an error if the model can't predict the schema's target.
 func suits(m pvi.Model, schema *dataset.Schema) error {
 	models := []pvi.Model{pvi.Logistic, pvi.Linear, pvi.BNN, pvi.External}

@@ -194,7 +194,7 @@ func TestPlanErrors(t *testing.T) {
 		{"classes for a number", "[learning]\nschema_file = \"lines.json\"\nmodel = \"logistic\"\n",
 			"[learning] model: logistic predicts one of two classes"},
 		{"global, classes for a number", "[global]\nschema_file = \"lines.json\"\nrecords = 900\n",
-			"[global] model: logistic predicts one of two classes"},
+			"global: the method predicts one of two classes"},
 		{"statistics of classes", "[statistics]\nschema_file = \"classes.json\"\n", "predicts a number"},
 		{"global of no records", "[global]\nschema_file = \"classes.json\"\nrecords = -1\n",
 			"[global] records is -1"},

@@ -2,12 +2,10 @@ package terms
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"choir/learn/dataset"
 	"choir/learn/defaults"
 	"choir/learn/mcmc"
-	"choir/learn/pvi"
 	"choir/session/app"
 )
 
@@ -38,8 +36,8 @@ type MCMCConfig struct {
 func (m *MCMCConfig) schema() (string, map[string]any) { return m.SchemaFile, m.Schema }
 
 func (m *MCMCConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
-	if err := suits(pvi.Logistic, schema); err != nil {
-		return nil, 0, fmt.Errorf("%w; [statistics] has the posterior of linear regression, without a chain", err)
+	if err := suitsClasses("mcmc", schema); err != nil {
+		return nil, 0, err
 	}
 	canonical, err := schema.Canonical()
 	if err != nil {

@@ -252,6 +252,10 @@ func (c *PlanConfig) terms(now time.Time) (t Terms, err error) {
 	if t.Grace == 0 {
 		t.Grace = t.Deadline / 10
 	}
+	if t.Rounds < 0 || t.Rounds > protocol.MaxRounds { // 0 takes the default
+		return t, protocol.Fail(protocol.ClassInput, "config: rounds: %d isn't in 1..%d", t.Rounds,
+			protocol.MaxRounds)
+	}
 	if t.Lifetime <= 0 {
 		return t, protocol.Fail(protocol.ClassInput, "config: lifetime is missing")
 	}

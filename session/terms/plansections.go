@@ -2,6 +2,7 @@ package terms
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 
 	"choir/learn/centre"
@@ -48,6 +49,9 @@ func (g *GlobalConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, err
 // Spec is the application that the configuration describes under the terms, and its number of
 // rounds.
 func (g *GlobalConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
+	if g.Model == "" && !schema.Classification() {
+		return nil, 0, suitsClasses("global", schema)
+	}
 	if err := suits(orElse(pvi.Model(g.Model), pvi.Logistic), schema); err != nil {
 		return nil, 0, err
 	}
@@ -184,8 +188,9 @@ type StatisticsConfig struct {
 func (s *StatisticsConfig) schema() (string, map[string]any) { return s.SchemaFile, s.Schema }
 
 func (s *StatisticsConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
-	if err := suits(pvi.Linear, schema); err != nil {
-		return nil, 0, err
+	if schema.Classification() {
+		return nil, 0, fmt.Errorf("statistics: the method predicts a number, and the schema's target %q has two "+
+			"classes: take [learning]", schema.Target.Name)
 	}
 	canonical, err := schema.Canonical()
 	if err != nil {

@@ -60,9 +60,9 @@ func (t Terms) base() (*protocol.Plan, error) {
 		return nil, protocol.Fail(protocol.ClassInput,
 			"deadline, grace: %v, %v: more than 1193h can't be waited for", t.Deadline, t.Grace)
 	case t.Dropouts < 0 || t.Dropouts >= n:
-		return nil, protocol.Fail(protocol.ClassInput, "dropouts: %d of %d parties can't drop out", t.Dropouts, n)
+		return nil, protocol.Fail(protocol.ClassInput, "dropouts: %d isn't in 0..%d", t.Dropouts, n-1)
 	case t.Colluders < 0 || t.Colluders >= n:
-		return nil, protocol.Fail(protocol.ClassInput, "colluders: T = %d isn't in 0..%d", t.Colluders, n-1)
+		return nil, protocol.Fail(protocol.ClassInput, "colluders: %d isn't in 0..%d", t.Colluders, n-1)
 	case t.Rounds < 1 || t.Rounds > protocol.MaxRounds:
 		return nil, protocol.Fail(protocol.ClassInput, "rounds: %d isn't in 1..%d", t.Rounds, protocol.MaxRounds)
 	case t.SpareAttempts < 0 || t.SpareAttempts > protocol.MaxRounds:
@@ -100,6 +100,10 @@ func (t Terms) calibrate(p *protocol.Plan) error {
 	if releases > 1<<31 {
 		return protocol.Fail(protocol.ClassInput, "rounds, steps: %d releases are more than an accountant computes",
 			releases)
+	}
+	if t.Epsilon == 0 || t.Delta == 0 {
+		return protocol.Fail(protocol.ClassInput,
+			"epsilon, delta: both must be named and above 0, such as epsilon = 1.0 and delta = 1e-5")
 	}
 	n, err := privacy.Calibrate(privacy.Target{Epsilon: t.Epsilon, Delta: t.Delta, Sensitivity: p.Sensitivity,
 		Dim:      p.Dim,

@@ -229,6 +229,12 @@ func (a *App) hintOf(err error, class protocol.Class, verb *cobra.Command) strin
 	case errors.Is(err, protocol.ErrExpired):
 		return "look at this machine's clock; if the plan is over, make a new one, and " + a.name +
 			" model export writes what a store has of it"
+	case errors.Is(err, fs.ErrPermission) && strings.Contains(err.Error(), "exec: "):
+		return "chmod +x the program, or name its interpreter first, as in --exec 'python3 program.py'"
+	case strings.Contains(err.Error(), "address already in use"):
+		return "another process listens there: end it, or name another port; 0 takes a free one"
+	case errors.Is(err, syscall.ENOTDIR):
+		return "name a folder: a part of the path is a file"
 	case errors.Is(err, identity.ErrExpired):
 		return "make a new key with " + a.name + " keygen"
 	case errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "look at the path"):
@@ -238,7 +244,7 @@ func (a *App) hintOf(err error, class protocol.Class, verb *cobra.Command) strin
 	case class == protocol.ClassAuth && strings.Contains(err.Error(), "x509: "):
 		return "name the roots of the broker's certificate in bus.tls_ca, and the host that it is for in bus.url"
 	case class == protocol.ClassAuth:
-		return "check the broker's address and the credentials in the configuration"
+		return "check bus.url, and bus.token_file or the other credentials: they must be the broker's"
 	}
 	return ""
 }

@@ -8,12 +8,12 @@ func anyFlag(string) bool { return true }
 func TestNamedByVerb(t *testing.T) {
 	few := func(flag string) bool { return flag == "--data-file" || flag == "--clip" }
 	for in, want := range map[string]string{
-		"dropouts: 3 of 3 parties can't drop out": "dropouts: 3 of 3 parties can't drop out",
-		"sigma: -1 isn't positive":                "sigma: -1 isn't positive",
-		"plan: frac_bits: 99":                     "plan: frac_bits: 99",
-		"epsilon, clip: both":                     "--clip: both",
-		"plan: clip: bad":                         "--clip: bad",
-		"data: 2 rows":                            "--data-file: 2 rows",
+		"dropouts: 3 isn't in 0..2": "dropouts: 3 isn't in 0..2",
+		"sigma: -1 isn't positive":  "sigma: -1 isn't positive",
+		"plan: frac_bits: 99":       "plan: frac_bits: 99",
+		"epsilon, clip: both":       "--clip: both",
+		"plan: clip: bad":           "--clip: bad",
+		"data: 2 rows":              "--data-file: 2 rows",
 	} {
 		if got := named(in, few); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)

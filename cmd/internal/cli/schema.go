@@ -122,7 +122,7 @@ func (a *App) schemaCheck() *cobra.Command {
 			}
 			if !c.Usable() {
 				return WithHint(protocol.Fail(protocol.ClassInput, "data: %s can't be used with this schema", args[1]),
-					"mend the values, list the categories, or agree on missing = \"zero\" and unseen = \"zero\"")
+					remedy(c))
 			}
 			return nil
 		},
@@ -130,6 +130,16 @@ func (a *App) schemaCheck() *cobra.Command {
 	FormatFlag(cmd, &format)
 	return cmd
 }
+
+// remedy is what to do about a file that can't be used.
+func remedy(c *dataset.Check) string {
+	if slices.ContainsFunc(c.Columns, absent) {
+		return "the first line must name the columns as the schema does"
+	}
+	return "mend the values, list the categories, or agree on missing = \"zero\" and unseen = \"zero\""
+}
+
+func absent(k dataset.ColumnCheck) bool { return k.Absent }
 
 // checkedSchema is what --format json prints.
 type checkedSchema struct {
@@ -176,9 +186,11 @@ func (a *App) printCheck(c *dataset.Check, s *dataset.Schema) {
 	for _, k := range c.Columns {
 		switch {
 		case k.Absent:
-			Wrap(a.Out, "", fmt.Sprintf("%s: the file has no such column; it has %q.", k.Column, c.Ignored))
+			Wrap(a.Out, "", fmt.Sprintf("%s: the file has no such column.", k.Column))
 		case k.Refused > 0:
 			Wrap(a.Out, "", fmt.Sprintf("%s: line %d: %s.", k.Column, k.Line, k.Cause))
+		case 2*k.Missing >= c.Rows:
+			Wrap(a.Out, "", fmt.Sprintf("%s: much is missing: look whether the file is whole.", k.Column))
 		case 20*(k.Clipped+k.Unseen) >= c.Rows:
 			Wrap(a.Out, "", fmt.Sprintf("%s: much is cut or unlisted: compare unit and codes with the schema.",
 				k.Column))
@@ -187,8 +199,7 @@ func (a *App) printCheck(c *dataset.Check, s *dataset.Schema) {
 	if c.Dropped > 0 {
 		Wrap(a.Out, "", fmt.Sprintf("%d rows are left out for a missing value.", c.Dropped))
 	}
-	if len(c.Ignored) > 0 && !slices.ContainsFunc(c.Columns,
-		func(k dataset.ColumnCheck) bool { return k.Absent }) {
+	if len(c.Ignored) > 0 {
 		Wrap(a.Out, "", fmt.Sprintf("The schema doesn't use %q.", c.Ignored))
 	}
 	if !s.Public() {
