@@ -231,8 +231,6 @@ func (a *App) hintOf(err error, class protocol.Class, verb *cobra.Command) strin
 			" model export writes what a store has of it"
 	case errors.Is(err, fs.ErrPermission) && strings.Contains(err.Error(), "exec: "):
 		return "chmod +x the program, or name its interpreter first, as in --exec 'python3 program.py'"
-	case strings.Contains(err.Error(), "address already in use"):
-		return "another process listens there: end it, or name another port; 0 takes a free one"
 	case errors.Is(err, syscall.ENOTDIR):
 		return "name a folder: a part of the path is a file"
 	case errors.Is(err, identity.ErrExpired):
