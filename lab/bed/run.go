@@ -134,8 +134,9 @@ func (r Run) sign() (*signed, error) {
 // terms makes the roster with its identities, and the other terms of a plan.
 func (r Run) terms() (terms.Terms, *run.Roster, error) {
 	from := r.stream("identities")
-	t := terms.Terms{Name: "study", Created: time.Now(), Lifetime: 24 * time.Hour, Deadline: time.Hour,
-		Grace: time.Second, SpareAttempts: r.Rounds * (max(1, r.Of) - 1),
+	// The plan's identity, from which chains draw their proposals, must not depend on the day.
+	t := terms.Terms{Name: "study", Created: time.Unix(0, 0), Lifetime: 200 * 365 * 24 * time.Hour,
+		Deadline: time.Hour, Grace: time.Second, SpareAttempts: r.Rounds * (max(1, r.Of) - 1),
 		Rounds: r.Rounds, Colluders: r.Colluders, Noise: protocol.NoiseNone, Epsilon: r.Epsilon,
 		Delta: r.Delta}
 	if r.Epsilon > 0 {
