@@ -32,9 +32,9 @@ var ErrSingular = errors.New("singular matrix")
 // of its mean to keep (kept). Given the curvature H and that gradients are linear it is N(At + S (V^-1
 // H^-1 Gradient - Prior At), S), where V = H^-1 + H^-1 Noise H^-1 and S = (Prior + V^-1)^-1. H is
 // known up to noise, and is drawn from what the noisy one leaves possible (likely): a direction whose
-// curvature can't be told from 0 keeps the prior's width. As far as errors take from the mean gradients
-// are taken for those of normal records in the place of linear ones. The prior enters once. docs/methods.md
-// has the derivation. normal draws standard normal numbers. Errors: ErrSingular.
+// curvature can't be told from 0 keeps the prior's width. As far as the mean isn't steady over the draws,
+// gradients are taken for those of normal records in the place of linear ones. The prior enters once.
+// docs/methods.md has the derivation. normal draws standard normal numbers. Errors: ErrSingular.
 func tracePosterior(e evidence, normal func() float64) (mean []float64, cov *mat.SymDense, keep float64,
 	err error) {
 	d := len(e.At)
@@ -45,7 +45,7 @@ func tracePosterior(e evidence, normal func() float64) (mean []float64, cov *mat
 	average := curved{h: mat.NewSymDense(d, nil)}
 	for k := range draws {
 		draws[k] = e.likely(normal)
-		if draws[k].h, err = floored(draws[k].h, leastCurvature); err != nil {
+		if draws[k].h, err = bounded(draws[k].h); err != nil {
 			return nil, nil, 0, err
 		}
 		var part mat.SymDense
@@ -66,9 +66,24 @@ func tracePosterior(e evidence, normal func() float64) (mean []float64, cov *mat
 			return nil, nil, 0, err
 		}
 	}
-	keep = chords.kept()
-	chords.mix(arcs, 1-keep)
-	return chords.mean, chords.covariance, min(keep, chords.kept()), nil
+	chords.mix(arcs, 1-chords.steady())
+	keep, err = e.kept(e.arc(average, f))
+	return chords.mean, chords.covariance, keep, err
+}
+
+// kept is the share of a mean that the errors of a relation's start leave: the positive part of James and
+// Stein's estimate ([JS61]) in coordinates in which they are independent with variance 1.
+func (e evidence) kept(r relation) (float64, error) {
+	if len(e.At) < 3 {
+		return 1, nil
+	}
+	total := mat.NewSymDense(len(e.At), nil)
+	total.AddSym(r.scatter, e.Noise)
+	var whitened mat.VecDense
+	if whitened.SolveVec(total, r.start) != nil {
+		return 0, fmt.Errorf("trace posterior: %w", ErrSingular)
+	}
+	return max(0, 1-float64(len(e.At)-2)/mat.Dot(&whitened, r.start)), nil
 }
 
 // moments are those of a mixture of n Gaussians; of its covariance own is the prior's part.
@@ -109,9 +124,9 @@ func (m *moments) mix(o *moments, share float64) {
 	m.covariance.SymRankOne(m.covariance, share*(1-share), mat.NewVecDense(len(away), away))
 }
 
-// kept is the share of the mean that its errors across it leave: the positive part of James and
-// Stein's estimate ([JS61]).
-func (m *moments) kept() float64 {
+// steady is the share of the mean's square that isn't the spread of the mixture, across the mean and without
+// the prior's part; from 0 to 1.
+func (m *moments) steady() float64 {
 	d := len(m.mean)
 	length := dot(m.mean, m.mean)
 	if length == 0 {
@@ -129,15 +144,16 @@ func (m *moments) kept() float64 {
 const (
 	turns          = 8    // of the iteration over the arc's slope
 	curvatureDraws = 100  // of the curvature: the moments' relative error is about a tenth
-	leastCurvature = 0.02 // eigenvalues below it count as that; the metric's is 1
+	leastCurvature = 0.02 // of eigenvalues; the metric's is 1
 )
 
 // likely draws a curvature from what the noisy one leaves possible. Before it was measured it
 // is taken as normal around that of standard normal records, m (I - (1 - radial) rr'), where r
 // is the direction of At: logits of a large spread saturate along it. m lies between 0 and 1,
 // with standard deviation 0.25 around 0.4. The entries have the spread that the measured
-// matrix shows beyond its noise, and one for which eigenvalues lie within m/2 at least. Given
-// the measured curvature it is normal around a mean that is shrunk.
+// matrix shows beyond its noise: one for which eigenvalues lie within m/2 at least, and at most what
+// eigenvalues from 0 to 1 with mean m allow. Given the measured curvature it is normal around a mean that
+// is shrunk.
 func (e evidence) likely(normal func() float64) curved {
 	n := float64(len(e.At))
 	noise := e.CurvatureNoise * e.CurvatureNoise
@@ -148,7 +164,7 @@ func (e evidence) likely(normal func() float64) curved {
 	shape := e.shape(math.Exp(0.15 * normal()))
 	size := mat.Trace(shape)
 	share := doubt / (doubt + noise*n/(size*size))
-	m := max(0.05, guess+share*(mat.Trace(e.Curvature)/size-guess))
+	m := min(0.8, max(0.05, guess+share*(mat.Trace(e.Curvature)/size-guess)))
 	distance := 0.0
 	for i := range e.At {
 		for j := range e.At {
@@ -156,9 +172,9 @@ func (e evidence) likely(normal func() float64) curved {
 			distance += v * v
 		}
 	}
-	spread := max(2*distance/(n*(n+1))-noise, m*m/(8*n))
+	spread := min(max(2*distance/(n*(n+1))-noise, m*m/(8*n)), 2*m*(1-m)/n)
 	keep := spread / (spread + noise)
-	m = max(0.05, m+math.Sqrt(share*noise*n)/size*normal())
+	m = min(1, max(0.05, m+math.Sqrt(share*noise*n)/size*normal()))
 	h := mat.NewSymDense(len(e.At), nil)
 	for i := range e.At {
 		for j := i; j < len(e.At); j++ {
@@ -294,8 +310,8 @@ func symmetric(a *mat.Dense) *mat.SymDense {
 	return sym
 }
 
-// floored raises the eigenvalues of a noisy matrix to a least one.
-func floored(h *mat.SymDense, least float64) (*mat.SymDense, error) {
+// bounded raises the eigenvalues of a noisy curvature to leastCurvature, and lowers them to 1, the metric's.
+func bounded(h *mat.SymDense) (*mat.SymDense, error) {
 	var eigen mat.EigenSym
 	if !eigen.Factorize(h, true) {
 		return nil, fmt.Errorf("trace posterior: eigenvalues: %w", ErrSingular)
@@ -303,8 +319,7 @@ func floored(h *mat.SymDense, least float64) (*mat.SymDense, error) {
 	var q, scaled, out mat.Dense
 	eigen.VectorsTo(&q)
 	values := eigen.Values(nil)
-	least = max(least, 1e-9*values[len(values)-1], 1e-12)
-	scaled.Apply(func(_, j int, v float64) float64 { return v * max(values[j], least) }, &q)
+	scaled.Apply(func(_, j int, v float64) float64 { return v * min(1, max(values[j], leastCurvature)) }, &q)
 	out.Mul(&scaled, q.T())
 	return symmetric(&out), nil
 }

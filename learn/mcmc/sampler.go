@@ -199,13 +199,22 @@ func (b *base) Fold(round int, raw, sum []int64) ([]int64, error) {
 // of a single round may carry the search.
 const pace = 4
 
+// far is the root mean square of the coordinates in phi of weights that give the records' logits a
+// standard deviation of 2. Noise must not carry a search beyond: there probabilities are 0 or 1, and
+// gradients tell little.
+func (b *base) far() float64 {
+	return math.Sqrt(float64(b.cfg.Temper*float64(b.cfg.Records)) / float64(b.cfg.Features))
+}
+
 // locate takes a step of Newton's method with the curvature's upper bound, which the
 // coordinates have as their metric; shorter ones where the noise is large.
 func (b *base) locate(s *state, sum []int64) error {
 	g := b.geometry(s)
 	theta := reals(s.theta[0])
 	step := b.gradient(g, theta, sum)
-	scale(step, min(1, max(0.25, pace/(b.noise(g)+0x1p-20))))
+	noise := b.noise(g) + 0x1p-20
+	wide := b.far() / float64(noise*math.Sqrt(float64(b.cfg.LocateRounds)))
+	scale(step, min(1, max(min(0.25, wide), pace/noise)))
 	g.factor.solveT(step)
 	add(theta, 1, step)
 	for _, chain := range s.theta {

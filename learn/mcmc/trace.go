@@ -80,7 +80,7 @@ func (t trace) fold(g *geometry, s *state, sum []int64) error {
 		return nil
 	}
 	if st == warming {
-		return t.newton(g, s, 2, min(1, 4/(n+2)), 0)
+		return t.newton(g, s, 2, min(1, 4/(n+2)), t.far())
 	}
 	return t.newton(g, s, n, 1, reach)
 }

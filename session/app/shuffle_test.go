@@ -114,7 +114,8 @@ func TestNoisySession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := app.Parse(app.NameShuffle, raw); err == nil || !strings.Contains(err.Error(), "want at most 21") {
+	_, err = app.Parse(app.NameShuffle, raw)
+	if err == nil || !strings.Contains(err.Error(), "want at most 21") {
 		t.Errorf("reports with a local guarantee of 83: %v", err)
 	}
 }
