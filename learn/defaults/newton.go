@@ -1,6 +1,11 @@
 package defaults
 
-import "math"
+import (
+	"math"
+
+	"choir/learn/centre"
+	"choir/learn/dataset"
+)
 
 // Newton is the setting for one Newton step a party and round.
 type Newton struct {
@@ -79,4 +84,20 @@ func meanSlope(c, n, d float64) float64 {
 		}
 	}
 	return max(low, 1e-3)
+}
+
+// Spreads of predictions that are taken for the largest where sums do not tell.
+const (
+	widestLogit = 3   // standard deviation of a logit
+	rangeSDs    = 5.0 // standard deviations in the reach of a target's public range
+)
+
+// Scale is the largest standard deviation that weights are expected to have by a public schema: with
+// it the predictions for expected records have the largest spread.
+func Scale(schema *dataset.Schema) float64 {
+	spread := float64(widestLogit)
+	if schema.Target.Numeric != nil {
+		spread = centre.Reach(schema.Target) / rangeSDs
+	}
+	return spread / recordNorm(schema)
 }

@@ -12,85 +12,158 @@ import (
 // Steps is what R rounds revealed of d weights, if each party answers with a bounded step from a
 // public point towards where its own records have their maximum.
 type Steps struct {
-	Prior  float64     // precision of every weight, around 0
+	Prior float64 // precision of every weight, around 0
+	// Scale is the largest standard deviation that weights are expected to have; 0: the prior's.
+	Scale  float64
 	Points [][]float64 // R x d: where the parties started
 	Sums   [][]float64 // R x d: of the parties' steps, with noise
 	Slopes [][]float64 // R x d: of the derivatives of each step by minus the point, with noise
 	// SumNoise and SlopeNoise are the variances of the noise of a round's sum and slope in one
 	// coordinate.
 	SumNoise, SlopeNoise []float64
-	// Reach is the sum over the parties of the largest squared step of a round.
-	Reach float64
-	// Expected is the slope that the plan expects, to within about a third, and Most the largest
-	// possible one.
-	Expected, Most float64
+	Bounds               []float64 // R: of the length of a party's step
+	Parties              []float64 // R
+	// Expected is the slope of a party's steps without the bound that the plan expects, in (0, 1).
+	Expected float64
+	// Bent is the error of steps by changes of the curvature, relative to the way from the last point.
+	Bent float64
 }
 
-// doubt is the relative standard deviation of Expected.
-const doubt = 0.25
+// Constants of the law of slopes, by their log odds.
+const (
+	doubt  = 0.25 // relative standard deviation of Expected
+	blur   = 1.5  // most of that
+	uneven = 0.4  // standard deviation between the weights
+)
 
-// Posterior returns the posterior of the weights, each by itself. Where all parties' steps add up
-// to 0 is an estimate of the weights: given the columns, a party's step has the mean 0 at the
-// true weights. From a point nearby the sum is the slope times the distance. Its error is the
-// noise and the spread of the parties' own steps, of which the bound on a step is known. The less
-// the estimates exceed their noise the nearer the posterior is to the prior: it is the prior if
-// their squares over their variances add up to d, and keeps none of it from 3 standard deviations
-// of such a sum on.
-func (t Steps) Posterior() (*gauss.Moments, error) {
-	n := float64(len(t.Points))
-	if n == 0 {
-		return nil, fmt.Errorf("no rounds: %w", gauss.ErrImproper)
+// Posterior returns the posterior that predicts, each weight by itself, and the variances of single
+// weights about its means. docs/methods.md, section 14, has the law of the sums. Single weights have
+// the prior N(0, 1/Prior), and in predictions a smaller scale of which nothing else is known. The mean
+// is at most as long as what the estimate of James and Stein keeps [JS61]. Errors: gauss.ErrImproper.
+func (t Steps) Posterior() (m *gauss.Moments, marginal []float64, err error) {
+	if len(t.Points) == 0 {
+		return nil, nil, fmt.Errorf("no rounds: %w", gauss.ErrImproper)
 	}
-	weights := make([]float64, len(t.Points))
-	floats.AddConst(1/n, weights)
-	point, sum := mean(t.Points, weights), mean(t.Sums, weights)
-	slopes, all, left := t.slopes(weights)
-	d := len(point)
+	whole := 1 / math.Sqrt(t.Prior)
+	wide := t.sample(whole, whole)
+	kept := t.kept(wide)
+	marginal = wide.Variance
+	high := whole
+	if t.Scale > 0 {
+		high = min(whole, t.Scale)
+	}
+	d := float64(len(wide.Mean))
+	m = t.sample(high/math.Pow(d, 0.25), high)
+	if length := floats.Norm(m.Mean, 2); length > 0 {
+		floats.Scale(min(1, kept*floats.Norm(wide.Mean, 2)/length), m.Mean)
+	}
+	for i := range marginal {
+		away := wide.Mean[i] - m.Mean[i]
+		marginal[i] = max(m.Variance[i], min(marginal[i]+away*away, 1/t.Prior))
+	}
+	return m, marginal, nil
+}
+
+// kept is the share of a mean that is not noise: the sums alone have an estimate with the variance
+// V/(1-PV) where the posterior has V, and without a signal the posterior's mean has V(1-PV).
+func (t Steps) kept(m *gauss.Moments) float64 {
+	square, noise, d := 0.0, 0.0, float64(len(m.Mean))
+	for i, v := range m.Variance {
+		square += m.Mean[i] * m.Mean[i]
+		noise += v * (1 - min(1, t.Prior*v)) / d
+	}
+	if noise == 0 {
+		return 1
+	}
+	return max(0, 1-max(0, d-2)*noise/square)
+}
+
+// sample returns the moments of the weights, with a scale between low and high.
+func (t Steps) sample(low, high float64) *gauss.Moments {
+	d := len(t.Points[0])
+	g := guess{weights: make([]float64, d), slopes: make([]float64, d)}
+	start := make([]float64, 2*d+2)
+	for i, w := range t.Points[len(t.Points)-1] {
+		start[i] = w / math.Sqrt(low*high)
+	}
+	l := law{Steps: t}
+	l.sums, l.slopes = t.doubts()
+	c := newChain(start, func(x []float64) float64 {
+		t.decode(&g, x, low, high)
+		return l.logLikelihood(&g)
+	})
 	m := &gauss.Moments{Mean: make([]float64, d), Variance: make([]float64, d)}
-	own := floats.Sum(t.SumNoise)/(n*n) + t.Reach/float64(d)
-	energy := 0.0
-	for i, s := range slopes {
-		s = max(s, all/10)
-		step := sum[i] / s
-		v := (own + left*step*step) / (s * s)
-		w := point[i] + step
-		energy += w * w / v
-		m.Variance[i] = 1 / (t.Prior + 1/v)
-		m.Mean[i] = m.Variance[i] * w / v
+	c.run(func(x []float64) {
+		t.decode(&g, x, low, high)
+		for j, w := range g.weights {
+			m.Mean[j] += w / draws
+			m.Variance[j] += w * w / draws
+		}
+	})
+	for j, v := range m.Mean {
+		m.Variance[j] = max(m.Variance[j]-v*v, 0)
 	}
-	trust := (energy - float64(d)) / (3 * math.Sqrt(2*float64(d)))
-	trust = min(max(trust, 0), 1)
-	for i := range d {
-		m.Mean[i] *= trust
-		m.Variance[i] = trust*m.Variance[i] + (1-trust)/t.Prior
-	}
-	return m, nil
+	return m
 }
 
-// slopes returns the estimate of every weight's mean slope, the mean of all, and the variance of
-// what is left of the noise. A slope's noise is large next to how far slopes differ between
-// weights, so each is drawn towards the mean of all, by as much as their spread does not exceed
-// the noise; and that mean towards the plan's expectation.
-func (t Steps) slopes(weights []float64) (slopes []float64, all, left float64) {
-	slopes = mean(t.Slopes, weights)
-	d, n := float64(len(slopes)), float64(len(weights))
-	noise := floats.Sum(t.SlopeNoise) / (n * n)
-	own, found := noise/d, floats.Sum(slopes)/d
-	expected := doubt * doubt * t.Expected * t.Expected
-	common := expected * own / (expected + own)
-	all = (expected*found + own*t.Expected) / (expected + own)
-	all = min(t.Most, positive(all, math.Sqrt(common)))
-	spread := 0.0
-	for _, s := range slopes {
-		spread += (s - found) * (s - found) / d
+// guess are weights, and the slopes of a party's steps in their coordinates.
+type guess struct{ weights, slopes []float64 }
+
+// decode makes a guess of standard normal numbers: d of the weights, d of the slopes, one of the scale
+// and one of all slopes.
+func (t Steps) decode(g *guess, x []float64, low, high float64) {
+	d := len(g.weights)
+	scale := low * math.Pow(high/low, cumulative(x[2*d]))
+	common := math.Log(t.Expected/(1-t.Expected)) + min(blur, doubt/(1-t.Expected))*x[2*d+1]
+	for i := range d {
+		g.weights[i] = scale * x[i]
+		g.slopes[i] = 1 / (1 + math.Exp(-common-uneven*x[d+i]))
 	}
-	spread = max(spread-noise, 0)
-	keep := 0.0
-	if spread > 0 {
-		keep = spread / (spread + noise)
+}
+
+// rough is the relative error of slopes by the law of bounded steps.
+const rough = 0.1
+
+// doubts are the variances of a round's sum and slope in one coordinate: of their noise, and of the
+// law's errors. Of no noise, the steps add up to the parties' own errors, which bounds on single steps
+// bound; these and the error of slopes are the same in all rounds. Curvatures change on the way.
+func (t Steps) doubts() (sums, slopes []float64) {
+	rounds := float64(len(t.Points))
+	last := t.Points[len(t.Points)-1]
+	for s, p := range t.Points {
+		k, b, way := t.Parties[s], t.Bounds[s], t.Bent*floats.Distance(p, last, 2)
+		own := rounds*k*b*b + k*k*way*way
+		sums = append(sums, t.SumNoise[s]+own/float64(len(p)))
+		slopes = append(slopes, t.SlopeNoise[s]+rounds*rough*rough*k*k+k*k*way*way/float64(len(p)))
 	}
-	for i, s := range slopes {
-		slopes[i] = all + keep*(s-found)
+	return sums, slopes
+}
+
+// law is the density of all rounds' sums and slopes.
+type law struct {
+	Steps
+	sums, slopes []float64 // variances
+}
+
+func (l law) logLikelihood(g *guess) float64 {
+	total := 0.0
+	for s, p := range l.Points {
+		bound := l.Bounds[s]
+		length := 0.0 // squared, in bounds
+		for i, w := range g.weights {
+			v := g.slopes[i] * (w - p[i]) / bound
+			length += v * v
+		}
+		scale := l.Parties[s] / math.Sqrt(1+length)
+		var sums, slopes float64
+		for i, w := range g.weights {
+			v := g.slopes[i] * (w - p[i]) / bound
+			e := l.Sums[s][i] - scale*bound*v
+			sums += e * e
+			e = l.Slopes[s][i] - scale*g.slopes[i]*(1-v*v/(1+length))
+			slopes += e * e
+		}
+		total -= sums/(2*l.sums[s]) + slopes/(2*l.slopes[s])
 	}
-	return slopes, all, keep*noise + common
+	return total
 }

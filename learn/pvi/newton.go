@@ -40,12 +40,6 @@ func (c Config) doublings(round int) int { return max(0, c.StepDoublings-(round-
 // maxDoublings bounds StepDoublings.
 const maxDoublings = 24
 
-// newtonWarmUp is the number of first rounds whose sums only move the public mean: the bound on
-// a step is still falling, or it is the first third of the rounds.
-func (c Config) newtonWarmUp(rounds int) int {
-	return max(c.StepDoublings, rounds/3)
-}
-
 // StepScale is the factor on a round's sums besides the damping: 1 but in the first rounds of
 // Newton steps.
 func (c Config) StepScale(round int) float64 { return math.Ldexp(1, c.doublings(round)) }
@@ -145,46 +139,67 @@ func (c Config) foldNewton(round int, raw, sum []int64) ([]int64, error) {
 	return next, nil
 }
 
-// stepsPosterior is NoiseAware of Newton steps: that of the rounds after the first ones, or of all
-// if none came after.
+// steepest is the largest mean slope that is expected of a party.
+const steepest = 0.99
+
+// bent is the error of a step of a logistic model, relative to the way that curvatures change on.
+const bent = 0.25
+
+// stepsPosterior is NoiseAware of Newton steps.
 func (c Config) stepsPosterior(trace []Observation) (*Posterior, error) {
-	if len(trace) == 0 {
-		return nil, fmt.Errorf("no round of learning: %w", gauss.ErrImproper)
-	}
-	d, warm := c.Weights(), c.newtonWarmUp(trace[len(trace)-1].Round)
 	t := noiseaware.Steps{Prior: c.PriorPrecision}
-	expected := 0.8 * (c.PriorPrecision + c.StartPrecision) * c.StepBound / (stepPart * c.Clip)
+	if c.Model == Logistic {
+		t.Bent = bent
+	}
 	for _, o := range trace {
-		if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() {
-			return nil, fmt.Errorf("observation of round %d: %w", o.Round, ErrShape)
-		}
-		if o.Others || o.Round <= warm && o.Round < trace[len(trace)-1].Round {
+		if o.Others {
 			continue // the noise of a round is not in later ones' sums
 		}
-		q, err := c.Posterior(o.Raw)
-		if err != nil {
-			return nil, err
+		if err := c.addSteps(&t, o); err != nil {
+			return nil, fmt.Errorf("observation of round %d: %w", o.Round, err)
 		}
-		bound := c.stepBound(o.Round)
-		unit := bound * math.Ldexp(1, -int(c.FracBits)) / (stepPart * c.Clip)
-		slopeUnit := math.Sqrt(float64(d)) * math.Ldexp(1, -int(c.FracBits)) / (slopePart * c.Clip)
-		sum, slopes := make([]float64, d), make([]float64, d)
-		for i := range d {
-			sum[i] = float64(o.Sum[i]) * unit
-			slopes[i] = float64(o.Sum[d+i]) * slopeUnit
-		}
-		t.Points = append(t.Points, q.Mean())
-		t.Sums = append(t.Sums, sum)
-		t.Slopes = append(t.Slopes, slopes)
-		t.SumNoise = append(t.SumNoise, o.Variance*unit*unit)
-		t.SlopeNoise = append(t.SlopeNoise, o.Variance*slopeUnit*slopeUnit)
-		t.Reach = float64(o.Parties) * bound * bound
-		t.Expected = min(expected, float64(o.Parties))
-		t.Most = float64(o.Parties)
 	}
-	m, err := t.Posterior()
+	m, marginal, err := t.Posterior()
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	return c.at(m)
+	q, err := c.at(m)
+	if err != nil {
+		return nil, err
+	}
+	q.marginal = marginal
+	return q, nil
+}
+
+// addSteps adds a round.
+func (c Config) addSteps(t *noiseaware.Steps, o Observation) error {
+	if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() {
+		return ErrShape
+	}
+	if o.Parties <= 0 {
+		return fmt.Errorf("%d parties: %w", o.Parties, ErrShape)
+	}
+	q, err := c.Posterior(o.Raw)
+	if err != nil {
+		return err
+	}
+	d, bound := c.Weights(), c.stepBound(o.Round)
+	unit := bound * math.Ldexp(1, -int(c.FracBits)) / (stepPart * c.Clip)
+	slopeUnit := math.Sqrt(float64(d)) * math.Ldexp(1, -int(c.FracBits)) / (slopePart * c.Clip)
+	sum, slopes := make([]float64, d), make([]float64, d)
+	for i := range d {
+		sum[i] = float64(o.Sum[i]) * unit
+		slopes[i] = float64(o.Sum[d+i]) * slopeUnit
+	}
+	t.Points = append(t.Points, q.Mean())
+	t.Sums = append(t.Sums, sum)
+	t.Slopes = append(t.Slopes, slopes)
+	t.SumNoise = append(t.SumNoise, o.Variance*unit*unit)
+	t.SlopeNoise = append(t.SlopeNoise, o.Variance*slopeUnit*slopeUnit)
+	t.Bounds = append(t.Bounds, bound)
+	t.Parties = append(t.Parties, float64(o.Parties))
+	expected := 0.8 * (c.PriorPrecision + c.StartPrecision) * c.StepBound / (stepPart * c.Clip)
+	t.Expected = min(steepest, expected/float64(o.Parties))
+	t.Scale = o.Scale
+	return nil
 }

@@ -95,7 +95,7 @@ func TestNewtonIsTotal(t *testing.T) {
 // TestNewtonFindsTheWeights: without noise the public mean goes to where the parties' steps add up
 // to nothing, the larger first steps count as they are, and the posterior is there.
 func TestNewtonFindsTheWeights(t *testing.T) {
-	const rounds, n = 24, 8
+	const rounds, n = 24, 24
 	c := newtonConfig()
 	c.Clip = (c.StartPrecision + c.PriorPrecision) * c.StepBound / (n * stepPart * 0.9)
 	var ls []*Learner
@@ -133,8 +133,9 @@ func TestNewtonFindsTheWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, m := range last.Mean() {
-		if math.Abs(q.Mean()[i]-m) > q.SD()[i] {
-			t.Errorf("weight %d: %v, public mean %v", i, q.Mean()[i], m)
+		sd := q.SD()[i]
+		if want := m * (1 - sd*sd*c.PriorPrecision); math.Abs(q.Mean()[i]-want) > sd {
+			t.Errorf("weight %d: %v, sd %v, public mean %v, %v with the prior", i, q.Mean()[i], sd, m, want)
 		}
 	}
 	if _, err := c.NoiseAware(nil); err == nil {

@@ -25,6 +25,9 @@ type Observation struct {
 	Variance float64
 	Parties  int     // that Sum counts; 0: not known
 	Records  float64 // of these parties; 0: not known
+	// Scale is the largest standard deviation that weights are expected to have by what is public of
+	// the data; 0: the prior's.
+	Scale float64
 	// Others reports that the round was with other parties than those whose posterior is wanted:
 	// its sum is of other factors, but its noise is in the state.
 	Others bool

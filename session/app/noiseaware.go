@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"choir/learn/defaults"
 	"choir/learn/pvi"
 	"choir/protocol"
 )
@@ -48,6 +49,11 @@ func noiseOn(p *protocol.Plan, counted int) float64 {
 // NoiseAware implements Spec.
 func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, error) {
 	trace = l.evaluation().trace(p, l.PVI.Dim(), trace)
+	schema, err := l.Encoding()
+	if err != nil {
+		return nil, err
+	}
+	scale := defaults.Scale(schema)
 	var all []pvi.Observation
 	for _, r := range trace {
 		if int(r.Round) <= l.CentreRounds {
@@ -58,7 +64,7 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 			return nil, err
 		}
 		all = append(all, pvi.Observation{Round: int(r.Round) - l.CentreRounds, Raw: raw, Sum: r.Sum,
-			Variance: r.noise(p), Parties: r.Counted, Others: r.others(p),
+			Variance: r.noise(p), Parties: r.Counted, Others: r.others(p), Scale: scale,
 			Records: float64(l.Records) * float64(r.Counted) / float64(r.plan(p).Parties())})
 	}
 	if !slices.ContainsFunc(all, func(o pvi.Observation) bool { return !o.Others }) {

@@ -1,0 +1,129 @@
+package noiseaware
+
+import "math"
+
+// chain is a Markov chain of elliptical slice sampling ([MAM10]) on vectors x that are standard normal
+// before an observation of log-likelihood l. Its draws are the same in every run.
+type chain struct {
+	l func(x []float64) float64
+	x []float64
+
+	// Ellipses are in the coordinates y = (x - centre) / spread.
+	centre, spread []float64
+	y, other, next []float64
+	at             float64 // weight of x
+	state          uint64
+}
+
+// newChain returns the chain that starts at x.
+func newChain(x []float64, l func(x []float64) float64) *chain {
+	n := len(x)
+	c := &chain{l: l, x: x, centre: make([]float64, n), spread: make([]float64, n), y: make([]float64, n),
+		other: make([]float64, n), next: make([]float64, n)}
+	for i := range c.spread {
+		c.spread[i] = 1
+	}
+	c.begin()
+	return c
+}
+
+// begin takes over x, centre and spread.
+func (c *chain) begin() {
+	for i, v := range c.x {
+		c.y[i] = (v - c.centre[i]) / c.spread[i]
+	}
+	c.at = c.weight(c.y)
+}
+
+// weight is the logarithm of the density of y over the standard normal one. It moves x to y.
+func (c *chain) weight(y []float64) float64 {
+	w := 0.0
+	for i, v := range y {
+		x := c.centre[i] + c.spread[i]*v
+		c.x[i] = x
+		w += (v*v - x*x) / 2
+	}
+	return w + c.l(c.x)
+}
+
+// narrowest ends the search for a point on an ellipse: what is left of it is y itself.
+const narrowest = 1e-12
+
+// step moves along the ellipse through y and a normal vector.
+func (c *chain) step() {
+	for i := range c.other {
+		c.other[i] = c.normal()
+	}
+	floor := c.at + math.Log(c.uniform())
+	angle := 2 * math.Pi * c.uniform()
+	low, high := angle-2*math.Pi, angle
+	for high-low > narrowest {
+		sin, cos := math.Sincos(angle)
+		for i, v := range c.y {
+			c.next[i] = cos*v + sin*c.other[i]
+		}
+		if at := c.weight(c.next); at > floor {
+			c.at = at
+			c.y, c.next = c.next, c.y
+			return
+		}
+		if angle < 0 {
+			low = angle
+		} else {
+			high = angle
+		}
+		angle = low + (high-low)*c.uniform()
+	}
+	c.at = c.weight(c.y)
+}
+
+// Lengths of a chain.
+const (
+	stages  = 5
+	warming = 200 // draws of the first stage
+	draws   = 3000
+)
+
+// wider is the variance of an ellipse's vectors over that of the last draws.
+const wider = 1.5
+
+// run calls each for every draw. Before the first one it moves the ellipses, in stages, to where the
+// draws are.
+func (c *chain) run(each func(x []float64)) {
+	n := len(c.x)
+	for stage := range stages {
+		count := float64(warming * (stage + 1))
+		mean, square := make([]float64, n), make([]float64, n)
+		for range int(count) {
+			c.step()
+			for i, v := range c.x {
+				mean[i] += v / count
+				square[i] += v * v / count
+			}
+		}
+		copy(c.centre, mean)
+		for i, m := range mean {
+			c.spread[i] = math.Sqrt(wider * max(square[i]-m*m, narrowest))
+		}
+		c.begin()
+	}
+	for range draws {
+		c.step()
+		each(c.x)
+	}
+}
+
+// uniform is in (0, 1), by the generator of [SLF14].
+func (c *chain) uniform() float64 {
+	c.state += 0x9e3779b97f4a7c15
+	z := c.state
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	z ^= z >> 31
+	return float64(z>>11<<1|1) * 0x1p-54
+}
+
+// normal is standard normal.
+func (c *chain) normal() float64 {
+	return math.Sqrt(-2*math.Log(c.uniform())) * math.Cos(2*math.Pi*c.uniform())
+}
