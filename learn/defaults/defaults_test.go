@@ -131,6 +131,7 @@ func TestJudge(t *testing.T) {
 			Step: fill(0.01), Prior: 1}, Fine},
 		{"start of a network", Outcome{Mean: fill(0.5), Noise: fill(0.05), Start: fill(2), Prior: 1}, Swamped},
 		{"away from the start", Outcome{Mean: away, Noise: fill(0.05), Start: fill(2), Prior: 1}, Fine},
+		{"correlated", Outcome{Mean: fill(0.05), Noise: fill(0.05), Prior: 1, White: fill(3)}, Fine},
 		{"noise unknown", Outcome{Mean: fill(0.05), Prior: 1}, Fine},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

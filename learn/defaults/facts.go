@@ -16,6 +16,7 @@ type Facts struct {
 
 	Norm    float64 // expected L2 norm of an encoded record, including the bias: recordNorm
 	Spread  float64 // expected mean square of an encoded column
+	Target  float64 // expected root mean square of the encoded target; 0 is 1
 	Aligned float64 // bound on the joint effect of correlated columns: alignment
 
 	// Noise is the standard deviation of the noise on a sum, in clips, that a plan with a
@@ -27,7 +28,8 @@ type Facts struct {
 // Of returns the facts of a public schema.
 func Of(schema *dataset.Schema) Facts {
 	norm := recordNorm(schema)
-	return Facts{Norm: norm, Spread: norm * norm / float64(schema.Dim()), Aligned: alignment(schema)}
+	return Facts{Norm: norm, Spread: norm * norm / float64(schema.Dim()), Aligned: alignment(schema),
+		Target: Length(schema.Target)}
 }
 
 // recordsEach is the assumed number of records of a party when a plan declares none.
@@ -74,10 +76,18 @@ func recordNorm(schema *dataset.Schema) float64 {
 			square++
 			continue
 		}
-		r := centre.Reach(c)
-		square += min(1, r*r/3)
+		l := Length(c)
+		square += l * l
 	}
 	return math.Sqrt(square)
+}
+
+// Length is the root of the mean square that an encoded column is expected to have; see recordNorm.
+func Length(c dataset.Column) float64 {
+	if c.Numeric == nil {
+		return 1
+	}
+	return min(1, centre.Reach(c)/math.Sqrt(3))
 }
 
 // alignment bounds the largest eigenvalue of D^-1 H, where H is the curvature of a

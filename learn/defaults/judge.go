@@ -3,6 +3,8 @@ package defaults
 import (
 	"fmt"
 	"math"
+
+	"choir/learn/pvi"
 )
 
 // Outcome is a finished run, as public as its states.
@@ -10,6 +12,9 @@ type Outcome struct {
 	Mean  []float64 // of every weight, the bias's last
 	Noise []float64 // standard deviation of the noise of the run on each mean
 	Prior float64   // precision of a weight
+	// White is the means without the bias's in standard deviations of their noise, made independent:
+	// for noise of which the correlations are known. nil: the noise on each mean is taken by itself.
+	White []float64
 
 	// Start is the means that the run began with, where they aren't all 0: of a network.
 	Start []float64
@@ -91,6 +96,12 @@ func Judge(o Outcome) Finding {
 		n--
 		sum = 0
 	}
+	if o.White != nil {
+		energy, sum = 0, 0
+		for _, x := range o.White {
+			energy += x * x
+		}
+	}
 	switch {
 	case !(square*o.Prior <= beyondPrior*n):
 		return Diverged
@@ -104,10 +115,10 @@ func Judge(o Outcome) Finding {
 	return Fine
 }
 
-// gain is the expected log-likelihood of a record under a regression less that under the mean of the targets,
-// in nats. The signal of the weights is their mean square less the noise's. The mean of the targets
-// leaves the signal in the residuals and knows their variance; the regression leaves the noise in
-// them and knows its posterior's variance.
+// gain is the expected log-likelihood of a record under a regression less that under the mean of the
+// targets, in nats. The signal of the weights is their mean square less the noise's. The mean of the
+// targets leaves the signal in the residuals and knows their variance; the regression leaves the noise
+// in them and knows its posterior's variance.
 func (o Outcome) gain() float64 {
 	r := o.Regression
 	signal, noise, known := 0.0, 0.0, 0.0
@@ -225,46 +236,69 @@ func (f Facts) StepsOutlook(like Slope, rate float64, once bool) string {
 		math.Ceil(floor/expected*float64(f.AssumedRecords())), ceil2(floor/expected))
 }
 
-// leastClips is the least number of records over the noise on a sum, in clips, with which linear
-// regression from noisy sums at every party learnt something (1,000 generated rows, 10 parties).
-const leastClips = 100
+// Least signals of linear regression with which drawn worlds predicted better than the mean of the
+// targets (docs/settings.md): records over the noise of a release in clips, a record's norm and the
+// root of the columns, and parties over that noise and root where one update is a party's.
+const (
+	leastStatistics = 20
+	leastVirtual    = 100
+	leastRecords    = 20
+	leastNewton     = 2
+)
 
-// LinearOutlook is Outlook for linear regression by strategies whose noise every party adds in full. plain
-// reports steps along plain gradients in the full family, once a committee in the mean-field family.
-func (f Facts) LinearOutlook(plain, once bool) string {
-	if f.Noise == 0 {
-		return ""
-	}
-	const instead = "leave strategy out: sufficient statistics have noise that all parties add together"
+const insteadOfStrategy = "leave strategy out: sufficient statistics have noise that all parties add together"
+
+// LinearOutlook is Outlook for linear regression by a strategy. plain reports steps along plain
+// gradients in the full family.
+func (f Facts) LinearOutlook(name pvi.StrategyName, plain bool) string {
 	n := float64(f.AssumedRecords())
-	switch {
-	case once:
+	least, signal := float64(leastRecords), f.perWeight()
+	switch name {
+	case pvi.NameBCMSame, pvi.NameBCMSplit:
+		if f.Noise == 0 {
+			return ""
+		}
 		return "a committee has one round of clipped steps, which ends short of the regression's weights, and is " +
-			"too sure of them; " + instead
-	case n < leastClips*f.Noise:
-		return fmt.Sprintf("noise may drown %d records: every party adds all of it, and a sum has %.3g clips of "+
-			"it in every coordinate; it takes about %.0f records, or %s", f.AssumedRecords(), f.Noise,
-			math.Ceil(leastClips*f.Noise), instead)
-	case plain:
+			"too sure of them; " + insteadOfStrategy
+	case pvi.NameAveraging, pvi.NamePerturbation:
+		if f.Noise == 0 {
+			return ""
+		}
+		return "clipped updates of whole parties end short of the regression's weights, and their noise " +
+			"outweighs them; " + insteadOfStrategy
+	case pvi.NameDataset:
+		least, signal = leastNewton, f.perWeight()/n*f.Norm*float64(f.Parties)
+	case pvi.NameVirtual:
+		least = leastVirtual
+	}
+	switch {
+	case f.Noise > 0 && signal < least && name == pvi.NameDataset:
+		return fmt.Sprintf("noise will drown one update a party: %d parties have %.3g clips of it in every "+
+			"coordinate; it takes about %.0f parties, or %s", f.Parties, f.Noise,
+			math.Ceil(least/signal*float64(f.Parties)), insteadOfStrategy)
+	case f.Noise > 0 && signal < least:
+		return fmt.Sprintf("noise may drown %d records: a sum has %.3g clips of it in every coordinate; it takes "+
+			"about %.0f records, or %s", f.AssumedRecords(), f.Noise, math.Ceil(least/signal*n), insteadOfStrategy)
+	case f.Noise > 0 && plain:
 		return "steps along plain gradients in the full family go astray under the noise of every party: take " +
-			"strategy analytic, or " + instead
+			"strategy analytic, or " + insteadOfStrategy
 	}
 	return ""
 }
 
-// leastStatistics is the least signal of the sums of statistics over 10 rounds that predicted better than the
-// mean of the targets (800 and 8,000 generated rows of 5 columns).
-const leastStatistics = 50
+// perWeight is the signal over the root of the number of columns: all weights' noise adds up in a
+// prediction.
+func (f Facts) perWeight() float64 { return f.signal() * math.Sqrt(f.Spread) / f.Norm }
 
-// StatisticsOutlook is Outlook for sufficient statistics; Noise is that of one of Rounds sums.
+// StatisticsOutlook is Outlook for sufficient statistics.
 func (f Facts) StatisticsOutlook() string {
-	u := f.signal() * math.Sqrt(float64(f.Rounds)/StatisticsRounds)
+	u := f.perWeight()
 	if f.Noise == 0 || u >= leastStatistics {
 		return ""
 	}
-	return fmt.Sprintf("noise may drown the statistics of %d records: a sum has %.3g clips of it in every "+
-		"coordinate; it takes about %.0f records, or %g times the epsilon", f.AssumedRecords(), f.Noise,
-		math.Ceil(leastStatistics/u*float64(f.AssumedRecords())), ceil2(leastStatistics/u))
+	return fmt.Sprintf("noise may drown the statistics of %d records: the sum of a single round would have %.3g "+
+		"clips of it in every coordinate; it takes about %.0f records, or %g times the epsilon",
+		f.AssumedRecords(), f.Noise, math.Ceil(leastStatistics/u*float64(f.AssumedRecords())), ceil2(leastStatistics/u))
 }
 
 // weakSignal is the signal below which public centres and scales were seen to pay.

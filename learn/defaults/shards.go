@@ -91,9 +91,14 @@ func round3(v float64) float64 {
 	return r
 }
 
-// NoiseSD is the standard deviation of an observation that linear regression by shards
-// assumes where a plan names none, in the encoded target's unit.
-const NoiseSD = 0.5
+// NoiseSD is the standard deviation of an observation that linear regression by strategies
+// assumes where a plan names none: half the length that the encoded target is expected to have.
+func (f Facts) NoiseSD() float64 {
+	if f.Target == 0 {
+		return 0.5
+	}
+	return round3(0.5 * f.Target)
+}
 
 // LinearClip is the clip of shards of linear regression: a record's natural parameters are a
 // product of columns and target over the observations' variance.

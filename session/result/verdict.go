@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"choir/learn/defaults"
 	"choir/learn/gauss"
 	"choir/learn/mcmc"
@@ -94,9 +96,9 @@ func onlyPrior(p *protocol.Plan, q *pvi.Posterior) bool {
 	return len(sd) > 1
 }
 
-// unjudged tells why the error that a session leaves in the weights has no estimate: of adaptive steps and of
-// steps in the full family under every party's own noise, and of committees of linear regression, whose
-// clipped steps end short. Empty is an estimate.
+// unjudged tells why the error that a session leaves in the weights has no estimate: of adaptive steps
+// and of steps in the full family under every party's own noise, and of committees of linear
+// regression, whose clipped steps end short. Empty is an estimate.
 func unjudged(p *protocol.Plan) string {
 	a, err := app.PVIOf(p)
 	if err != nil || a.PVI.Model == pvi.External || p.Noise == protocol.NoiseNone {
@@ -234,7 +236,39 @@ func judgeStatistics(p *protocol.Plan, a *app.Statistics, state []int64) (defaul
 		o.Mean = append(o.Mean, m/unit)
 		o.Noise = append(o.Noise, sd[j]/unit)
 	}
+	o.White = white(q)
 	return defaults.Judge(o), nil
+}
+
+// white is the means of a posterior without the bias's, made independent and of variance 1 by its
+// covariance: of correlated columns every single weight may be uncertain where their sum is not. nil if
+// it is singular.
+func white(q *pvi.Posterior) []float64 {
+	k := len(q.Mean()) - 1
+	if k < 1 {
+		return nil
+	}
+	covariance := mat.NewSymDense(k, nil)
+	for i := range k {
+		for j := i; j < k; j++ {
+			covariance.SetSym(i, j, q.Covariance().At(i, j))
+		}
+	}
+	var root mat.Cholesky
+	if !root.Factorize(covariance) {
+		return nil
+	}
+	var lower mat.TriDense
+	root.LTo(&lower)
+	out := make([]float64, k)
+	for i := range k {
+		out[i] = q.Mean()[i]
+		for j := range i {
+			out[i] -= lower.At(i, j) * out[j]
+		}
+		out[i] /= lower.At(i, i)
+	}
+	return out
 }
 
 // learningNoise is the standard deviation of a run's noise on every weight's mean, and that of
@@ -341,7 +375,8 @@ func optimisationNoise(p *protocol.Plan, c pvi.Config, q *pvi.Posterior, sum flo
 
 // globalNoise approximates the noise of global inference. The sum's noise on a gradient,
 // averaged over the rounds that count, meets a curvature of about a fifth of the
-// records, or with a network the learnt precision; an adaptive step bounds how far noise can carry a weight.
+// records, or with a network the learnt precision; an adaptive step bounds how far noise can carry a
+// weight.
 func globalNoise(p *protocol.Plan, a *app.GlobalVI, q *pvi.Posterior) (all, step []float64) {
 	g := a.Global
 	sum := math.Ldexp(math.Sqrt(app.SumVariance(p)), -int(p.FracBits)) / g.SampleRate
@@ -363,8 +398,8 @@ func globalNoise(p *protocol.Plan, a *app.GlobalVI, q *pvi.Posterior) (all, step
 }
 
 // doubt is the factor by which a regression's noise was at most longer than its estimate, which has the
-// final precisions for those of all rounds (3 to 30 generated parties of 96 and 300 rows, epsilon 1 and 8);
-// that of optimisation is generous already.
+// final precisions for those of all rounds (3 to 30 generated parties of 96 and 300 rows, epsilon 1 and
+// 8); that of optimisation is generous already.
 const doubt = 2
 
 // explain is a finding in plain words.

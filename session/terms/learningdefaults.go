@@ -16,7 +16,7 @@ func (l LearningConfig) fill(d *draft, f defaults.Facts) int {
 		return orElse(f.Rounds, defaults.RoundsOf(d.name))
 	}
 	if c.Model == pvi.Linear {
-		c.NoiseSD = orElse(c.NoiseSD, defaults.NoiseSD)
+		c.NoiseSD = orElse(c.NoiseSD, f.NoiseSD())
 	}
 	if c.Model == pvi.BNN {
 		c.Hidden = orElse(c.Hidden, f.Network().Hidden)

@@ -68,15 +68,12 @@ func pviOutlook(p *protocol.Plan) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if a.PVI.Model == pvi.Linear {
+		plain := a.PVI.Family == gauss.Full && byRecords(name) && name != pvi.NameAnalytic
+		return f.LinearOutlook(name, plain), nil
+	}
 	if byRecords(name) {
 		d := draft{cfg: a.PVI, p: a.PVI.Strategy.Params(), name: name}
-		if a.PVI.Model == pvi.Linear {
-			plain := a.PVI.Family == gauss.Full && name != pvi.NameAnalytic && defaults.RoundsOf(name) > 1
-			once := a.PVI.Family == gauss.MeanField && committee(name)
-			if w := f.LinearOutlook(plain, once); w != "" {
-				return w, nil
-			}
-		}
 		return f.StepsOutlook(d.like(), orElse(d.p.SampleRate, 1), defaults.RoundsOf(name) == 1), nil
 	}
 	if a.PVI.Strategy.Params().Optimiser == pvi.Newton {
@@ -128,7 +125,7 @@ func statisticsOutlook(p *protocol.Plan) (string, error) {
 	f := factsOf(schema, int(p.Rounds), 0)
 	f.Parties = p.Parties()
 	f.Records = a.(*app.Statistics).Statistics.Records
-	f.Noise = onSum(p)
+	f.Noise = onSum(p) / math.Sqrt(float64(p.Rounds))
 	return f.StatisticsOutlook(), nil
 }
 
@@ -214,7 +211,7 @@ var rules = map[pvi.StrategyName]map[string]string{
 
 // models are the rules that go with the model.
 var models = map[string]string{
-	"noise_sd":     "default: half a unit of the encoded target",
+	"noise_sd":     "default: half the length that the encoded target is expected to have",
 	"hidden":       "default: the root of records over noise and a record's norm, 5 to 20",
 	"samples":      "default: one antithetic pair",
 	"start_spread": "default: so that units differ",

@@ -205,6 +205,9 @@ func (s *StatisticsConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int,
 	cfg := DefaultStatistics(schema, records)
 	cfg.PriorPrecision, cfg.NoiseSD, cfg.MaxRecords = orElse(s.PriorPrecision,
 		cfg.PriorPrecision), s.NoiseSD, orElse(s.MaxRecords, cfg.MaxRecords)
+	if s.MomentRounds == 0 {
+		usualUnits(&cfg, schema)
+	}
 	if s.Bound != 0 {
 		cfg.Bound, cfg.Bounds = s.Bound, nil
 	}
@@ -214,8 +217,8 @@ func (s *StatisticsConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int,
 }
 
 // DefaultStatistics is linear regression by sufficient statistics within a schema's
-// public ranges: no moment rounds, and a radius slightly below the norm of a record of
-// independent columns of size 1, so that about half of the records are scaled down.
+// public ranges, which moment rounds need: no moment rounds, and a radius slightly below the norm of a
+// record of independent columns of size 1, so that about half of the records are scaled down.
 func DefaultStatistics(schema *dataset.Schema, records int64) stats.Config {
 	c := stats.Config{Features: schema.Dim(), PriorPrecision: 1, Bound: 1, TargetBound: 1, FracBits: 8,
 		Records: records, MaxRecords: 1 << 20}
@@ -227,6 +230,19 @@ func DefaultStatistics(schema *dataset.Schema, records int64) stats.Config {
 	c.TargetBound = max(0x1p-20, reach(schema.Target))
 	c.Radius = min(64, max(2, 0.9*math.Sqrt(float64(c.Features+1))))
 	return c
+}
+
+// usualUnits makes the units of statistics without moment rounds the lengths that columns are expected
+// to have, in the place of their bounds, which are several times as long for a standardised column: the
+// radius is for columns of length 1, and bounds what a record adds.
+func usualUnits(c *stats.Config, schema *dataset.Schema) {
+	c.Bounds = nil
+	for _, column := range schema.Columns {
+		for range max(1, len(column.Categories)) {
+			c.Bounds = append(c.Bounds, max(0x1p-20, defaults.Length(column)))
+		}
+	}
+	c.TargetBound = max(0x1p-20, defaults.Length(schema.Target))
 }
 
 // reach returns the largest magnitude of an encoded column.
