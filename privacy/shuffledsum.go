@@ -14,12 +14,19 @@ const GammaUnit = 1 << 32
 // those of more take long.
 const maxShuffled = 1 << 20
 
-// Shuffled describes the sum of the one-hot vectors of reports by k-ary randomised response. Their
-// histogram is all that the sum shows (docs/privacy.md, Theorem S2). The zero value is none.
+// maxLocal is the largest local guarantee of noise that is accepted.
+const maxLocal = 50
+
+// Shuffled describes the sum of the one-hot vectors of reports by k-ary randomised response, or of levels
+// with discrete Laplace noise. Their histogram is all that the sum shows (docs/privacy.md, Theorems S2 and
+// S4). The zero value is none.
 type Shuffled struct {
 	Reports    uint64 // reports that the adversary does not know, the victim's included; at least 1
-	Categories uint32 // 2 to 2^20
-	Gamma      uint64 // probability of a uniform report, in units of 2^-32; 1 to 2^32
+	Categories uint32 // of values, or of levels to which noise is added; 2 to 2^20
+	Gamma      uint64 // probability of a uniform report, in units of 2^-32; 1 to 2^32, or 0 with noise
+	// Keep is, with noise, the probability of a level over that of the one before, in units of 2^-32; 1 to
+	// 2^32 - 1, or 0 with randomised response.
+	Keep uint64
 }
 
 // Validate returns an error with the name of an invalid field.
@@ -29,7 +36,12 @@ func (s Shuffled) Validate() error {
 		return reject("reports 0: no honest report is left to hide")
 	case s.Categories < 2 || s.Categories > 1<<20:
 		return reject("categories %d is not in 2..2^20", s.Categories)
-	case s.Gamma < 1 || s.Gamma > GammaUnit:
+	case s.Keep > 0 && (s.Gamma > 0 || s.Keep >= GammaUnit):
+		return reject("keep %d is not in 1..2^32-1 units of 2^-32, or gamma %d is not 0 beside it", s.Keep, s.Gamma)
+	case s.Keep > 0 && !(s.Local() <= maxLocal):
+		return reject("keep %d on %d levels has the local epsilon %.4g, more than %d", s.Keep, s.Categories,
+			s.Local(), maxLocal)
+	case s.Keep == 0 && (s.Gamma < 1 || s.Gamma > GammaUnit):
 		return reject("gamma %d is not in 1..2^32 units of 2^-32", s.Gamma)
 	}
 	return nil
@@ -39,14 +51,23 @@ func (s Shuffled) Validate() error {
 func (s Shuffled) Local() float64 { return s.round(1).LocalEpsilon() }
 
 func (s Shuffled) round(count int) shuffle.Round {
-	return shuffle.Round{Kind: shuffle.RandomisedResponse, Users: int(min(s.Reports, maxShuffled)),
+	r := shuffle.Round{Kind: shuffle.RandomisedResponse, Users: int(min(s.Reports, maxShuffled)),
 		Categories: int(s.Categories), Gamma: float64(s.Gamma) / GammaUnit, Count: count}
+	if s.Keep == 0 {
+		return r
+	}
+	r.Kind, r.Categories, r.Levels = shuffle.Laplace, 0, r.Categories
+	r.Eps0 = -math.Log(float64(s.Keep)/GammaUnit) * float64(r.Levels-1) * (1 + 0x1p-45)
+	if r.Levels > shuffle.MaxLevels { // that of any reports with the local guarantee
+		r.Kind, r.Levels = shuffle.LDP, 0
+	}
+	return r
 }
 
 // Methods of bounds with shuffled reports.
 const (
 	methodLocal   = "local"       // every report is randomised by itself
-	methodBlanket = "blanket-pld" // docs/privacy.md, Theorem S2, composed by privacy losses
+	methodBlanket = "blanket-pld" // docs/privacy.md, Theorems S2 and S4, composed by privacy losses
 )
 
 // spentShuffled bounds shuffled reports together with other releases. The deviation of integer noise from a

@@ -166,12 +166,13 @@ type Plan struct {
 }
 
 // Reports describes the randomised reports of a plan under NoiseShuffle. In an attempt every record of a
-// party reports each of some columns by k-ary randomised response.
+// party reports each of some columns by k-ary randomised response, or a level with discrete Laplace noise.
 type Reports struct {
 	Records    uint32 `json:"records"`    // least number of records of every party
 	Columns    uint32 `json:"columns"`    // reports of a record in an attempt
-	Categories uint32 `json:"categories"` // k of the column with the most
-	Gamma      uint64 `json:"gamma"`      // probability of a uniform report, in units of 2^-32
+	Categories uint32 `json:"categories"` // k, or the levels, of the column with the most
+	Gamma      uint64 `json:"gamma"`      // probability of a uniform report, in units of 2^-32; 0 with noise
+	Keep       uint64 `json:"keep"`       // with noise its privacy.Shuffled.Keep; otherwise 0
 	// MixRecords is the largest number of records of a party if a mix-net carries each report by itself;
 	// 0 if the secure sum adds them.
 	MixRecords uint32 `json:"mix_records"`
@@ -182,6 +183,7 @@ func (r *Reports) fields(w *wire) {
 	w.u32("columns", &r.Columns)
 	w.u32("categories", &r.Categories)
 	w.u64("gamma", &r.Gamma)
+	w.u64("keep", &r.Keep)
 	w.u32("mix records", &r.MixRecords)
 }
 

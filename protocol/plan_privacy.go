@@ -28,7 +28,7 @@ func (p *Plan) Claims() bool {
 // counts of the reports of at least N_min - T - 1 parties, the victim's included, besides what it knows.
 func (p *Plan) shuffled() privacy.Shuffled {
 	return privacy.Shuffled{Reports: p.HiddenParts() * uint64(p.Reports.Records),
-		Categories: p.Reports.Categories, Gamma: p.Reports.Gamma}
+		Categories: p.Reports.Categories, Gamma: p.Reports.Gamma, Keep: p.Reports.Keep}
 }
 
 // Release returns one of the plan's noisy sums as the worst adversary that the plan tolerates

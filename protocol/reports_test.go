@@ -72,6 +72,11 @@ func TestReportingPlanRejections(t *testing.T) {
 		"many categories":    {"categories", func(p *Plan) { p.Reports.Categories = 4 }},
 		"no randomness":      {"gamma", func(p *Plan) { p.Reports.Gamma = 0 }},
 		"too random":         {"gamma", func(p *Plan) { p.Reports.Gamma = 1<<32 + 1 }},
+		"noise beside gamma": {"keep", func(p *Plan) { p.Reports.Keep = 1 << 31 }},
+		"no noise": {"local epsilon", func(p *Plan) {
+			p.Reports.Gamma, p.Reports.Keep = 0, 1
+			p.Dim, p.Reports.Categories = 9, 9
+		}},
 		"noise":              {"variance", func(p *Plan) { p.Variance = 1 }},
 		"sampling":           {"sampling", func(p *Plan) { p.Sampling, p.SampleRate = 1, 0.5 }},
 		"no honest reports":  {"honest reports", func(p *Plan) { p.Colluders = 2 }},

@@ -11,36 +11,30 @@ import (
 	"choir/session/app"
 )
 
-// NoisyReports are a plan's reports of levels with noise.
-type NoisyReports struct {
-	Levels int            `json:"levels"`
-	Noise  response.Noise `json:"noise"`
-}
-
 // noisyReports returns nil for a plan of randomised response.
-func noisyReports(p *protocol.Plan) *NoisyReports {
+func noisyReports(p *protocol.Plan) *response.Noise {
 	a, err := app.Of(p)
 	if err != nil {
 		return nil
 	}
 	s, ok := a.(*app.Shuffle)
-	if !ok || s.Survey.Noise == nil {
+	if !ok {
 		return nil
 	}
-	return &NoisyReports{s.Survey.Columns[0].Categories, *s.Survey.Noise}
+	return s.Survey.Noise
 }
 
 // randomness describes what reports are drawn with.
 func (t Target) randomness(d drawn) string {
 	if t.Noisy != nil {
-		return fmt.Sprintf("with noise of deviation %.4g on %d levels", t.noise(d).SD(), t.Noisy.Levels)
+		return fmt.Sprintf("with noise of deviation %.4g on %d levels", t.noise(d).SD(), t.Reports.Categories)
 	}
 	return fmt.Sprintf("random with probability %.4g", float64(d.gamma)/privacy.GammaUnit)
 }
 
 // noise is that of the plan, or next to none where reports are drawn without randomness.
 func (t Target) noise(d drawn) response.Noise {
-	n := t.Noisy.Noise
+	n := *t.Noisy
 	if d.gamma == 1 {
 		n.Keep = 1
 	}
@@ -50,14 +44,15 @@ func (t Target) noise(d drawn) response.Noise {
 // randomiser draws reports of the victim's first and second value and of the value of all others.
 type randomiser struct {
 	values [3]int
+	margin int // of the reports' numbers below the first value's
 	report func(value int, random io.Reader) (int, error)
 	ratio  [2][]float64 // by report: the law of the victim's values' reports over that of the others'
 }
 
 func (t Target) randomiser(d drawn) (x randomiser, err error) {
 	if t.Noisy != nil {
-		n, k := t.noise(d), t.Noisy.Levels
-		x.values = [3]int{0, k - 1, k - 1}
+		n, k := t.noise(d), int(t.Reports.Categories)
+		x.values, x.margin = [3]int{0, k - 1, k - 1}, int(n.Margin)
 		x.report = func(level int, random io.Reader) (int, error) { return n.Report(level, k, random) }
 		step := math.Log(float64(n.Keep) / privacy.GammaUnit)
 		away := func(y, level int) float64 { return math.Abs(float64(y - int(n.Margin) - level)) }
@@ -110,7 +105,7 @@ func (x randomiser) draw(reports []int, victim int, random io.Reader) (changed i
 			return 0, err
 		}
 		reports[i] = y
-		if y != value {
+		if y != value+x.margin {
 			changed++
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -112,7 +113,7 @@ func (t Target) reportClaim(c Coalition) (float64, error) {
 	}
 	b, err := privacy.Spent([]privacy.SampledRelease{{Count: releases * int(t.Reports.Columns),
 		Shuffled: privacy.Shuffled{Reports: uint64(honest), Categories: t.Reports.Categories,
-			Gamma: t.Reports.Gamma}}}, privacy.ReplaceOne, t.Delta, privacy.PlanPrecision())
+			Gamma: t.Reports.Gamma, Keep: t.Reports.Keep}}}, privacy.ReplaceOne, t.Delta, privacy.PlanPrecision())
 	return b.Epsilon, err
 }
 
@@ -136,7 +137,7 @@ func (t Target) measureReports(ctx context.Context, r *Run, d drawn) (Measuremen
 		return Measurement{}, err
 	}
 	m, err := measure(scores, sample{}, 1, t.Delta, anyShape)
-	if err == nil && t.Noisy == nil {
+	if err == nil && !(t.Epsilon > 0 && m.Low > t.Epsilon) { // the claim is not refuted yet
 		err = t.byRate(&m, d, changed)
 	}
 	r.draws[d] = m
@@ -147,22 +148,37 @@ func (t Target) measureReports(ctx context.Context, r *Run, d drawn) (Measuremen
 type rate struct{ changed, of int }
 
 // byRate raises the limit. The rate of changed reports has an upper confidence limit, and with it the
-// probability of a random report. From that the distribution of the counts follows, and the epsilon that the
-// counts of the victim's two values refute, which events of a probability near delta decide: too few draws
-// show these.
+// probability of a random report, or the noise. From that the distribution of the counts follows, and the
+// epsilon that the counts of the victim's two values refute, which events of a probability near delta decide:
+// too few draws show these.
 func (t Target) byRate(m *Measurement, d drawn, of rate) error {
-	k := float64(t.Reports.Categories)
-	gamma := min(1, threat.UpperRate(of.changed, of.of, falseAlarm/4)*k/(k-1))
-	a, err := privacy.ShuffleQuery{Rounds: []shuffle.Round{{Kind: shuffle.RandomisedResponse, Users: d.reports,
-		Categories: int(k), Gamma: gamma, Count: t.Rounds * int(t.Reports.Columns)}}, Delta: t.Delta,
+	k, most := float64(t.Reports.Categories), threat.UpperRate(of.changed, of.of, falseAlarm/4)
+	r := shuffle.Round{Kind: shuffle.RandomisedResponse, Users: d.reports, Categories: int(k),
+		Gamma: min(1, most*k/(k-1)), Count: t.Rounds * int(t.Reports.Columns)}
+	if t.Noisy != nil {
+		if k > shuffle.MaxLevels {
+			return nil // their distribution is not computed
+		}
+		sides := 2.0
+		if t.Noisy.Margin == 0 { // noise beyond the end leaves a report of the end as it is
+			sides = 1
+		}
+		// Noise of levels that keep a share a changes a report with the probability 2a/(1 + a).
+		r.Kind, r.Categories, r.Gamma, r.Levels = shuffle.Laplace, 0, 0, int(k)
+		r.Eps0 = min(50, (k-1)*math.Log((sides-most)/most))
+		if !(r.Eps0 > 0) {
+			return nil
+		}
+	}
+	a, err := privacy.ShuffleQuery{Rounds: []shuffle.Round{r}, Delta: t.Delta,
 		Precision: privacy.PlanPrecision()}.Answer()
 	if err != nil {
 		return err
 	}
 	if a.LowerBound > m.Low {
 		m.Low = a.LowerBound
-		m.Method = "by the distribution of the counts under the limit of the probability of a random report that " +
-			"the rate of changed reports shows"
+		m.Method = "by the distribution of the counts under the limit of the reports' randomness that the rate " +
+			"of changed reports shows"
 	}
 	return nil
 }
@@ -174,7 +190,11 @@ func (t Target) scores(ctx context.Context, r *Run, d drawn) (sample, rate, erro
 	if err != nil {
 		return sample{}, rate{}, err
 	}
-	runs := min(r.Runs, max(minRuns, mostDraws/(2*d.reports*tallies)))
+	draws := mostDraws
+	if t.Noisy != nil { // a report takes a coin for each level
+		draws /= 1 + len(x.ratio[0])/16
+	}
+	runs := min(r.Runs, max(minRuns, draws/(2*d.reports*tallies)))
 	scores := [2][]float64{make([]float64, runs), make([]float64, runs)}
 	all := [2][]float64{make([]float64, runs*tallies), make([]float64, runs*tallies)}
 	const chunks = 64
@@ -309,16 +329,13 @@ func (t Target) survey() (*app.Shuffle, error) {
 		values[i] = fmt.Sprint("v", i)
 	}
 	k := int(r.Categories)
-	if t.Noisy != nil {
-		k = t.Noisy.Levels
-	}
 	schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "public: values of an attack",
 		Target: dataset.Binary("none", "no", "yes"), Missing: dataset.Refuse, Unseen: dataset.Refuse}
 	records := min(r.Records, sessionRecords)
 	cfg := response.Config{Estimate: response.Histogram, Gamma: r.Gamma, Records: records,
 		MaxRecords: int64(records), Single: r.MixRecords > 0}
 	if t.Noisy != nil {
-		cfg.Estimate, cfg.Gamma, cfg.Noise = response.Mean, 0, &t.Noisy.Noise
+		cfg.Estimate, cfg.Gamma, cfg.Noise = response.Mean, 0, t.Noisy
 	}
 	for i := range r.Columns {
 		name := fmt.Sprint("c", i)

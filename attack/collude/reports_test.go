@@ -10,8 +10,7 @@ import (
 )
 
 // TestReports measures epsilon of five sites of three records over both back ends: what a coalition that is
-// tolerated shows lies between four fifths (with noise, whose claim is that of any report with its local
-// guarantee, a quarter) and all of the claim, without the shuffle a report shows more, and
+// tolerated shows lies between four fifths and all of the claim, without the shuffle a report shows more, and
 // a party of a mix-net shows nothing.
 func TestReports(t *testing.T) {
 	noise, err := response.NewNoise(16, 3)
@@ -25,8 +24,8 @@ func TestReports(t *testing.T) {
 				Delta: 0.01, Relation: privacy.ReplaceOne, Dim: 1, Steps: 1, Reports: &protocol.Reports{Records: 3,
 					Columns: 1, Categories: 3, Gamma: privacy.GammaUnit / 2, MixRecords: records}}
 			if name == "noise" {
-				target.Reports.Categories, target.Noisy, share = 2, &NoisyReports{16, noise}, 0.25
-				target.Reports.Gamma, limit = privacy.GammaUnit*19/200, 3
+				target.Reports.Categories, target.Reports.Gamma, target.Reports.Keep = 16, 0, noise.Keep
+				target.Noisy, limit = &noise, 3
 			}
 			o := Options{Target: target, Runs: 20_000,
 				Scenarios: []string{"reports"}, Coalition: Coalition{Parties: 1, Aggregator: true}}

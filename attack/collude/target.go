@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"choir/learn/response"
 	"choir/privacy"
 	"choir/protocol"
 	"choir/session/app"
@@ -38,8 +39,8 @@ type Target struct {
 	Unclaimed bool `json:"unclaimed"` // the plan claims no epsilon
 	// Reports are the shuffled reports that a plan reveals in place of noisy sums; else nil.
 	Reports *protocol.Reports `json:"reports,omitempty"`
-	// Noisy is set if reports have noise in the place of randomised response.
-	Noisy *NoisyReports `json:"noisy_reports,omitempty"`
+	// Noisy is the noise of reports that have it in the place of randomised response.
+	Noisy *response.Noise `json:"noisy_reports,omitempty"`
 }
 
 // sensitivity is that of a Target that no plan gives: two clips of 2^20 grid units.

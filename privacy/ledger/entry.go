@@ -101,16 +101,16 @@ func (c Charge) validateShuffled() error {
 
 // Entry is one link of the chain.
 //
-// Its encoding, big endian, has 142 bytes and the note:
+// Its encoding, big endian, has 150 bytes and the note:
 //
 //	u8 version = 2 | u8 kind | u64 seq | 32 prev
 //	32 plan | u32 round | u32 attempt | u8 frac_bits
 //	u64 sensitivity | u64 part_variance | u32 parts | u32 dim
 //	u8 relation | u8 sampling | u64 rate (IEEE 754) | u32 count
-//	u64 reports | u32 categories | u64 gamma
+//	u64 reports | u32 categories | u64 gamma | u64 keep
 //	u8 length | note
 //
-// In a reset the fields from plan to gamma are zero; in a charge the note is empty.
+// In a reset the fields from plan to keep are zero; in a charge the note is empty.
 type Entry struct {
 	Seq    uint64 // 0, 1, 2, ...
 	Prev   Hash   // hash of the previous entry; Genesis() for the first
@@ -121,7 +121,7 @@ type Entry struct {
 
 const (
 	entryVersion = 2
-	entryFixed   = 142
+	entryFixed   = 150
 	maxNote      = 200
 	hashLabel    = "choir privacy ledger v1\x00"
 )
@@ -184,6 +184,7 @@ func (e Entry) Marshal() []byte {
 	b = binary.BigEndian.AppendUint64(b, c.Shuffled.Reports)
 	b = binary.BigEndian.AppendUint32(b, c.Shuffled.Categories)
 	b = binary.BigEndian.AppendUint64(b, c.Shuffled.Gamma)
+	b = binary.BigEndian.AppendUint64(b, c.Shuffled.Keep)
 	b = append(b, byte(len(e.Note)))
 	return append(b, e.Note...)
 }
@@ -210,7 +211,7 @@ func (e *Entry) Unmarshal(b []byte) error {
 		Relation: privacy.Relation(b[107]), Sampling: privacy.Sampling(b[108]),
 		Rate: math.Float64frombits(be.Uint64(b[109:])), Count: be.Uint32(b[117:]),
 		Shuffled: privacy.Shuffled{Reports: be.Uint64(b[121:]), Categories: be.Uint32(b[129:]),
-			Gamma: be.Uint64(b[133:])},
+			Gamma: be.Uint64(b[133:]), Keep: be.Uint64(b[141:])},
 	}
 	if err := n.Validate(); err != nil {
 		return err

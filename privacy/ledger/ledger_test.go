@@ -171,6 +171,10 @@ func entryOf(t *rapid.T) Entry {
 		e.Charge.Shuffled = privacy.Shuffled{Reports: rapid.Uint64Min(1).Draw(t, "reports"),
 			Categories: rapid.Uint32Range(2, 1<<20).Draw(t, "categories"),
 			Gamma:      rapid.Uint64Range(1, 1<<32).Draw(t, "gamma")}
+		if rapid.Bool().Draw(t, "noise") {
+			e.Charge.Shuffled.Gamma, e.Charge.Shuffled.Categories = 0, 1<<8
+			e.Charge.Shuffled.Keep = rapid.Uint64Range(1<<31, 1<<32-1).Draw(t, "keep") | 0xf<<28
+		}
 	}
 	copy(e.Prev[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "prev"))
 	copy(e.Charge.Plan[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "plan"))
@@ -335,6 +339,9 @@ func TestUnprovenChargesAreRejected(t *testing.T) {
 		},
 		"reports without randomness": func(c *Charge) {
 			c.Release, c.Shuffled = privacy.Release{}, privacy.Shuffled{Reports: 9, Categories: 2}
+		},
+		"reports with noise and gamma": func(c *Charge) {
+			c.Release, c.Shuffled = privacy.Release{}, privacy.Shuffled{Reports: 9, Categories: 2, Gamma: 5, Keep: 5}
 		},
 		"reports and add-remove": func(c *Charge) {
 			c.Release, c.Relation = privacy.Release{}, privacy.AddRemove

@@ -9,7 +9,11 @@ import (
 // Lower bounds on rounds with Laplace or Gaussian reports, all other values of which are the victim's.
 
 // attainedOnce returns the lower bound on a single round, of which upper is an upper bound.
-func (r Round) attainedOnce(delta, tail, rate, upper float64) (best float64) {
+func (r Round) attainedOnce(delta, tail, rate, upper float64, coarse bool) (best float64) {
+	fine := fineBits - 1
+	if coarse {
+		fine = lowerBits
+	}
 	if !r.exposed() {
 		law := r.ratioOf(tail)
 		for _, reversed := range []bool{false, true} {
@@ -20,7 +24,7 @@ func (r Round) attainedOnce(delta, tail, rate, upper float64) (best float64) {
 			}}
 			rough := c.curve(lowerBits, false)
 			lo, hi := bracket(delta, rough, math.Min(1, upper/8), 2e-2)
-			best = math.Max(best, refine(delta, lo, hi, rough, c.curve(fineBits-1, true), -1))
+			best = math.Max(best, refine(delta, lo, hi, rough, c.curve(fine, true), -1))
 		}
 	}
 	for _, u := range r.thresholds(tail) {

@@ -31,7 +31,7 @@ func Upper(rounds []Round, others []pld.Term, delta float64, prec pld.Precision)
 		return math.Inf(1), nil
 	}
 	if r := rounds[0]; len(rounds) == 1 && len(others) == 0 && r.once() {
-		return r.upperOnce(delta, tail)
+		return r.upperOnce(delta, tail, coarse(prec))
 	}
 	prec = fill(prec, rounds)
 	terms, infinite, err := composition(rounds, others, tail, pointsOf(prec))
@@ -52,9 +52,9 @@ func Upper(rounds []Round, others []pld.Term, delta float64, prec pld.Precision)
 func (r Round) once() bool { return r.Count == 1 && r.Colluders == 0 }
 
 // upperOnce returns the bound on a single round.
-func (r Round) upperOnce(delta, tail float64) (float64, error) {
+func (r Round) upperOnce(delta, tail float64, coarse bool) (float64, error) {
 	if r.continuous() {
-		return r.reportsOnce(delta, tail, r.rate()), nil
+		return r.reportsOnce(delta, tail, r.rate(), coarse), nil
 	}
 	m := r.mixture(above, r.rate(), tail)
 	if m.atoms() <= maxAtoms {
@@ -72,9 +72,9 @@ func (r Round) upperOnce(delta, tail float64) (float64, error) {
 }
 
 // lowerOnce returns the lower bound on a single round, of which upper is an upper bound.
-func (r Round) lowerOnce(delta, tail, upper float64) (best float64, err error) {
+func (r Round) lowerOnce(delta, tail, upper float64, coarse bool) (best float64, err error) {
 	if r.continuous() {
-		return r.attainedOnce(delta, tail, r.rate(), upper), nil
+		return r.attainedOnce(delta, tail, r.rate(), upper, coarse), nil
 	}
 	if !(r.Kind == RandomisedResponse && r.Categories == 2) {
 		m := r.neighbours(r.rate(), tail)
@@ -146,8 +146,11 @@ const (
 // coarsePoints are those below 100 cells, with which bounds lie up to 3 10^-4 above.
 const coarsePoints = 140
 
+// coarse reports whether a precision is that of plans and not the default, 0.
+func coarse(prec pld.Precision) bool { return 0 < prec.Cells && prec.Cells < 100 }
+
 func pointsOf(prec pld.Precision) int {
-	if prec.Cells < 100 {
+	if coarse(prec) {
 		return coarsePoints
 	}
 	return min(finePoints, int(7*prec.Cells))
@@ -188,7 +191,7 @@ func Lower(rounds []Round, delta, upper float64, prec pld.Precision) (float64, e
 		return 0, err
 	}
 	if len(rounds) == 1 && rounds[0].once() {
-		return rounds[0].lowerOnce(delta, tail, upper)
+		return rounds[0].lowerOnce(delta, tail, upper, coarse(prec))
 	}
 	best := 0.0
 	for _, counted := range []bool{false, true} {
@@ -208,7 +211,7 @@ func Lower(rounds []Round, delta, upper float64, prec pld.Precision) (float64, e
 	}
 	for _, r := range rounds { // how losses of narrow noise add up is seen roughly only
 		if r.continuous() && r.Colluders == 0 {
-			best = math.Max(best, r.attainedOnce(delta, tail, r.rate(), upper))
+			best = math.Max(best, r.attainedOnce(delta, tail, r.rate(), upper, coarse(prec)))
 		}
 	}
 	return best, nil

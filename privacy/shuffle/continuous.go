@@ -13,12 +13,16 @@ import (
 type ratio struct {
 	above, weighted func(u float64) float64
 	floor, top      float64
+	atoms           []pld.Cell // all ratios from 1 on, if they are few; half the mass of 1
 }
 
 // ratioOf returns the law of the ratio of the reports of 1 and 0 under that of 0, for values in [0, 1].
 // Below 1/2 the least density of any value's report is that of 1, and beyond that of 0, so that it is
 // also the law of the ratio of either to the blanket, for ratios above 1.
 func (r Round) ratioOf(tail float64) ratio {
+	if r.Levels > 0 {
+		return levelRatios(r.Levels, r.Eps0)
+	}
 	if r.Kind == Laplace {
 		half := math.Exp(-r.Eps0/2) / 2
 		return ratio{
@@ -71,6 +75,9 @@ func cellsFor(bits, fine int) int {
 // cells divides ratios between e^from and e^end into n cells. The last one has those beyond, at e^end, or if
 // all is set at their mean; then the first one has those below e^from.
 func (r ratio) cells(from, end float64, all bool, n int) []pld.Cell {
+	if r.atoms != nil {
+		return r.listed(end, all)
+	}
 	var out []pld.Cell
 	add := func(mass, sum, lo, hi float64) {
 		if mass > 0 {
@@ -203,8 +210,12 @@ func amplified(rate, epsilon float64, curve func(epsilon float64) float64) float
 	return rate * curve(math.Log1p(math.Expm1(epsilon)/rate))
 }
 
-// reportPoints is the largest number of points of the curve of a continuous round in a composition.
-const reportPoints = 160
+// reportPoints is the largest number of points of the curve of a continuous round in a composition, and
+// coarseReports that at the precision of plans.
+const (
+	reportPoints  = 160
+	coarseReports = 48
+)
 
 // Sizes of transforms, as powers of 2: to find an epsilon roughly, for a curve of many points, and for
 // the bound on a single round.
@@ -220,25 +231,22 @@ const (
 func (r Round) dominatingReports(tail, rate float64, count int) *pld.Lattice {
 	law := r.ratioOf(tail)
 	c := r.bounds(law, rate)
-	curve := c.curve(curveBits, false)
+	coarse, curve := count <= coarsePoints, c.curve(curveBits, false)
+	if coarse {
+		count, curve = min(count, coarseReports), c.curve(roughBits, false)
+	}
 	// The grid ends where the curve is about the tail.
-	hi := 0x1p-20
-	for hi < law.top && curve(hi) > 2*tail {
-		hi *= 2
-	}
-	lo := hi / 2
-	for range 4 {
-		if mid := (lo + hi) / 2; curve(mid) > 2*tail {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	hi = math.Min(hi, law.top)
+	_, hi := bracket(2*tail, curve, 0x1p-4, 0x1p-4)
+	hi = math.Min(math.Max(hi, 0x1p-20), law.top)
 	points := make([]point, count+1)
 	for i := range points {
 		l := hi * float64(i) / float64(count)
-		points[i] = point{excess: math.Expm1(l), delta: curve(l)}
+		points[i].excess = math.Expm1(l)
+		if coarse && i%4 != 0 {
+			points[i].delta = c.at(l, c.scale, roughBits)
+		} else {
+			points[i].delta = curve(l)
+		}
 	}
 	lowered(points)
 	return chords(points)
@@ -256,10 +264,14 @@ func lowered(points []point) {
 }
 
 // reportsOnce returns the bound on a single round, from its curve.
-func (r Round) reportsOnce(delta, tail, rate float64) float64 {
+func (r Round) reportsOnce(delta, tail, rate float64, coarse bool) float64 {
 	c := r.bounds(r.ratioOf(tail), rate)
-	lo, hi := bracket(delta, c.curve(roughBits, false), 0x1p-16, 1e-3)
-	return refine(delta, lo, hi, c.curve(roughBits, false), c.curve(fineBits, true), 1)
+	fine, guess, width := fineBits, 0x1p-16, 1e-3
+	if coarse {
+		fine, guess, width = lowerBits, 0x1p-4, 2e-2
+	}
+	lo, hi := bracket(delta, c.curve(roughBits, false), guess, width)
+	return refine(delta, lo, hi, c.curve(roughBits, false), c.curve(fine, true), 1)
 }
 
 // refine returns an epsilon, close to the least, at which the sharp curve is at most delta, or for side -1

@@ -253,8 +253,12 @@ func TestPublishedClaimsFall(t *testing.T) {
 	}
 }
 
-// binned is the law of a Laplace or Gaussian report of a value in sixteen intervals: post-processing.
+// binned is the law of a Laplace or Gaussian report of a value in sixteen intervals: post-processing. With
+// levels the value is rounded at random to one of them, and the report cut at a margin.
 func (r Round) binned(value float64) []float64 {
+	if r.Levels > 0 {
+		return r.cut(value)
+	}
 	cdf, wide := func(x float64) float64 { // also far from 1
 		if x < 0 {
 			return math.Exp(x*r.Eps0) / 2
@@ -273,6 +277,20 @@ func (r Round) binned(value float64) []float64 {
 	return row
 }
 
+func (r Round) cut(value float64) []float64 {
+	at := value * float64(r.Levels-1)
+	low := min(int(at), r.Levels-2)
+	margin := (16 - r.Levels) / 2
+	row, a := make([]float64, 16), math.Exp(-r.Eps0/float64(r.Levels-1))
+	for z := -400; z <= 400; z++ {
+		p := (1 - a) / (1 + a) * math.Pow(a, math.Abs(float64(z)))
+		for i, share := range []float64{1 - at + float64(low), at - float64(low)} {
+			row[max(0, min(r.Levels+2*margin-1, low+i+z+margin))] += share * p
+		}
+	}
+	return row
+}
+
 // TestBlanketsCoverDrawnReports compares the curve of Laplace and Gaussian rounds with all outcomes of
 // reports in intervals, for up to four users. Half of the victims' values are drawn too: the ends of the
 // interval are the worst by Theorem S4. For a few the bound on a single round is computed as for a query.
@@ -284,8 +302,11 @@ func TestBlanketsCoverDrawnReports(t *testing.T) {
 	}
 	for i := range cases {
 		r := Round{Kind: Laplace, Users: 1 + rng.IntN(4), Eps0: 0.2 + 4*rng.Float64(), Count: 1}
-		if i%2 == 0 {
+		switch i % 3 {
+		case 0:
 			r.Kind, r.Eps0, r.Sigma = Gaussian, 0, 0.3+2*rng.Float64()
+		case 1:
+			r.Levels = 2 + rng.IntN(5)
 		}
 		var reports [][]float64
 		var others []float64
@@ -298,7 +319,7 @@ func TestBlanketsCoverDrawnReports(t *testing.T) {
 			reports = append(reports, r.binned(v))
 		}
 		values := [2]float64{0, 1}
-		if i%4 > 1 {
+		if rng.IntN(2) == 0 {
 			values = [2]float64{rng.Float64(), rng.Float64()}
 		}
 		p := shuffled(append(reports, r.binned(values[0])))
@@ -321,33 +342,41 @@ func TestBlanketsCoverDrawnReports(t *testing.T) {
 	}
 }
 
-// TestEndsAreTheWorstPair compares the integral of Theorem S4's proof at drawn values with that at the ends.
+// TestEndsAreTheWorstPair compares the integral of Theorem S4's proof, or the sum for noise on levels, at
+// drawn values with that at the ends.
 func TestEndsAreTheWorstPair(t *testing.T) {
 	rng := rand.New(rand.NewPCG(20, 5))
-	const points = 8000
-	for i := range 150 {
-		scale := math.Exp(4*rng.Float64() - 2.5)
+	for i := range 200 {
+		scale, points := math.Exp(4*rng.Float64()-2.5), 8000.0
 		f := func(y float64) float64 { return math.Exp(-math.Abs(y)/scale) / (2 * scale) }
 		if i%2 == 0 {
 			f = func(y float64) float64 { return math.Exp(-y*y/(2*scale*scale)) / (scale * math.Sqrt(2*math.Pi)) }
 		}
 		x, s := math.Exp(2*rng.NormFloat64()), math.Exp(2*rng.NormFloat64())*float64(1-2*rng.IntN(2))
-		low, step := -20*scale, (1+40*scale)/points
+		low, top, step, slack := -20*scale, 1.0, (1+40*scale)/points, 2e-5*(1+x+math.Abs(s))
+		a, c := rng.Float64(), rng.Float64()
+		if i%4 > 1 { // levels
+			top, step, points, slack = float64(1+rng.IntN(9)), 1, 1+math.Ceil(40*scale), 1e-12
+			low, points = -points, 2*points+top
+			a, c = math.Round(a*top), math.Round(c*top)
+		}
 		integral := func(a, c float64) (sum float64) {
-			for j := range points {
+			for j := range int(points) {
 				y := low + step*(float64(j)+0.5)
-				sum += step * math.Max(0, f(y-a)-x*f(y-c)-s*math.Min(f(y), f(y-1)))
+				if step == 1 {
+					y -= 0.5
+				}
+				sum += step * math.Max(0, f(y-a)-x*f(y-c)-s*math.Min(f(y), f(y-top)))
 			}
 			return sum
 		}
-		a, c := rng.Float64(), rng.Float64()
 		switch rng.IntN(4) {
 		case 0:
 			a = 0
 		case 1:
-			c = 1
+			c = top
 		}
-		if got, most := integral(a, c), integral(0, 1); got > most+2e-5*(1+x+math.Abs(s)) {
+		if got, most := integral(a, c), integral(0, top); got > most+slack {
 			t.Errorf("noise %d of scale %v, x %v, s %v: %v and %v have %v, and the ends %v", i%2, scale, x, s, a, c,
 				got, most)
 		}

@@ -24,14 +24,18 @@ const (
 	// StrongResponse: the same against an adversary who knows whether the victim's report is random
 	// (Theorem S3). For comparison.
 	StrongResponse Kind = 4
-	// Laplace: a value in [0, 1] plus Laplace noise of scale 1/Eps0.
+	// Laplace: a value in [0, 1] plus Laplace noise of scale 1/Eps0. With Levels, the value is one of as many
+	// equidistant ones and the noise discrete: exp(-Eps0 |z|/(Levels - 1)) at z levels.
 	Laplace Kind = 5
 	// Gaussian: a value in an interval of length 1 plus Gaussian noise of deviation Sigma.
 	Gaussian Kind = 6
 )
 
-// MaxUsers is the largest number of reports that is accepted.
-const MaxUsers = 1_000_000_000
+// MaxUsers is the largest number of reports that is accepted, MaxLevels that of levels.
+const (
+	MaxUsers  = 1_000_000_000
+	MaxLevels = 1 << 12
+)
 
 // Round is one kind of shuffled round, run Count times with fresh randomness. The adversary sees the
 // multiset of the reports and knows all values but one user's; neighbours differ in that value.
@@ -40,6 +44,8 @@ type Round struct {
 	Users int     // honest reports, the victim's included and the coalition's not
 	Eps0  float64 // local guarantee, for LDP, LDP2021 and Laplace
 	Sigma float64 // for Gaussian
+
+	Levels int // for Laplace: 2 to MaxLevels; 0: noise in real numbers
 
 	Categories int     // at least 2, for k-RR
 	Gamma      float64 // probability of a uniform report, in [0, 1]
@@ -73,6 +79,8 @@ func (r Round) Validate() error {
 		return bad("eps0 %v is not in (0, 50]", r.Eps0)
 	case r.Kind == Gaussian && !(r.Sigma >= 0.02 && r.Sigma <= 1e6):
 		return bad("sigma %v is not between 0.02 and 10^6 times the width of the values", r.Sigma)
+	case r.Levels != 0 && (r.Kind != Laplace || r.Levels < 2 || r.Levels > MaxLevels):
+		return bad("%d levels: 2 to %d are accepted, of Laplace reports", r.Levels, MaxLevels)
 	case krr && (r.Categories < 2 || r.Categories > MaxUsers):
 		return bad("%d categories: 2 to %d are accepted", r.Categories, MaxUsers)
 	case krr && !(r.Gamma >= 0 && r.Gamma <= 1):

@@ -21,6 +21,7 @@ func TestContinuousReports(t *testing.T) {
 	}{
 		{"laplace", Round{Kind: Laplace, Users: 100, Eps0: 1}, 0.1, 0.01183808, 0.01183955, 0.00760756},
 		{"far laplace", Round{Kind: Laplace, Users: 1000, Eps0: 3}, 0.8, 9.181114e-9, 9.19202e-9, 6.78206e-11},
+		{"levels", Round{Kind: Laplace, Users: 100, Eps0: 1, Levels: 4000}, 0.1, 0.01183808, 0.01183955, 0.0076},
 		{"gaussian", Round{Kind: Gaussian, Users: 100, Sigma: 2}, 0.3, 1.47386e-8, 1.47388e-8, 0},
 		{"seven gaussians", Round{Kind: Gaussian, Users: 7, Sigma: 2}, 0.3, 0, 1, 0.00695411},
 	} {
@@ -162,8 +163,9 @@ func TestIdentitiesAndOrder(t *testing.T) {
 	}
 	two := Round{Kind: RandomisedResponse, Users: 300, Categories: 2, Gamma: 0.3}
 	clones := Round{Kind: LDP, Users: 300, Eps0: math.Log(1.7 / 0.3)}
-	if a, b := upper(two), upper(clones); math.Abs(a/b-1) > 1e-7 {
-		t.Errorf("two values: %v, clones: %v", a, b)
+	levels := Round{Kind: Laplace, Users: 300, Eps0: clones.Eps0, Levels: 2}
+	if a, b, c := upper(two), upper(clones), upper(levels); math.Abs(a/b-1) > 1e-7 || math.Abs(a/c-1) > 1e-5 {
+		t.Errorf("two values: %v, clones: %v, noise on two levels: %v", a, b, c)
 	}
 	base := Round{Kind: RandomisedResponse, Users: 100, Categories: 5, Gamma: 0.3}
 	for name, better := range map[string]func(*Round){
@@ -261,6 +263,8 @@ func TestImpossibleRounds(t *testing.T) {
 		"self":        {Kind: Laplace, Users: 5, Eps0: 1, SelfRate: 0.5, Count: 1},
 		"population":  {Kind: LDP, Users: 5, Eps0: 1, Population: 4, Count: 1},
 		"all collude": {Kind: LDP, Users: 5, Eps0: 1, Population: 8, Colluders: 8, Count: 1},
+		"levels":      {Kind: Laplace, Users: 5, Eps0: 1, Levels: 1, Count: 1},
+		"more levels": {Kind: LDP, Users: 5, Eps0: 1, Levels: 9, Count: 1},
 		"sigma":       {Kind: Gaussian, Users: 5, Count: 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -105,7 +105,7 @@ func TestNoisySession(t *testing.T) {
 		t.Errorf("%+v, %v: the mean is 56", rows, err)
 	}
 	p := *l.Session.Plan
-	p.Reports.Gamma += 2
+	p.Reports.Keep += 2
 	if terms.CheckPlan(&p) == nil {
 		t.Error("a plan that claims more randomness than its reports have was accepted")
 	}

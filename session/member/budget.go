@@ -48,11 +48,13 @@ type Charge struct {
 	Sensitivity uint64  `json:"sensitivity,omitempty"`
 	NoiseStd    float64 `json:"hidden_noise_std,omitempty"`
 	FracBits    uint8   `json:"frac_bits,omitempty"`
-	// Reports is the number of reports that hide those of a record, Categories the number of values of each,
-	// and Gamma the probability that it is random.
+	// Reports is the number of reports that hide those of a record, Categories the number of values or levels of
+	// each, and Gamma the probability that it is random. Reports with noise have Keep in its place: how the
+	// probability falls from one level to the next.
 	Reports    uint64  `json:"shuffled_reports,omitempty"`
 	Categories uint32  `json:"categories,omitempty"`
 	Gamma      float64 `json:"gamma,omitempty"`
+	Keep       float64 `json:"keep,omitempty"`
 	Note       string  `json:"note,omitempty"`
 }
 
@@ -95,7 +97,8 @@ func chargeOf(e ledger.Entry) Charge {
 		Attempt:     c.Attempt,
 		Sensitivity: c.Release.Sensitivity, NoiseStd: math.Sqrt(variance), FracBits: c.FracBits,
 		Reports: c.Shuffled.Reports, Categories: c.Shuffled.Categories,
-		Gamma: float64(c.Shuffled.Gamma) / privacy.GammaUnit}
+		Gamma: float64(c.Shuffled.Gamma) / privacy.GammaUnit,
+		Keep:  float64(c.Shuffled.Keep) / privacy.GammaUnit}
 }
 
 // ResetSpending appends a reset to the chain: earlier charges no longer concern the

@@ -176,7 +176,8 @@ func layerTerms(p *protocol.Plan) privacy.LayerTerms {
 		Sampling: privacy.Sampling(p.Sampling), Rate: p.SampleRate, Relation: privacy.Relation(p.Relation)}
 	if r := p.Reports; p.Noise == protocol.NoiseShuffle {
 		t.Mixed = p.Mixes()
-		t.Shuffled = privacy.Shuffled{Reports: uint64(r.Records), Categories: r.Categories, Gamma: r.Gamma}
+		t.Shuffled = privacy.Shuffled{Reports: uint64(r.Records), Categories: r.Categories, Gamma: r.Gamma,
+			Keep: r.Keep}
 		t.Releases = uint32(p.Releases()) * r.Columns
 	}
 	if l, err := app.PVIOf(p); err == nil {

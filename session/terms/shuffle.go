@@ -54,7 +54,7 @@ func (c *ShuffleConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 	if err := c.check(t, honest); err != nil {
 		return nil, 0, err
 	}
-	s := privacy.Shuffled{Reports: uint64(honest) * uint64(records), Categories: 2}
+	s := privacy.Shuffled{Reports: uint64(honest) * uint64(records)}
 	cfg := response.Config{Estimate: orElse(response.Estimand(c.Estimate), response.Histogram), Records: records,
 		MaxRecords: most, Single: c.Backend == BackendMix}
 	releases := uint64(rounds + t.SpareAttempts)
@@ -67,16 +67,8 @@ func (c *ShuffleConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 		cfg.Columns = append(cfg.Columns, response.Column{Name: name, Categories: k})
 		levels = max(levels, k)
 	}
-	if !c.noisy() {
-		s.Categories = uint32(levels)
-	}
-	gamma, err := c.gamma(t, s, releases*uint64(len(c.Columns)))
-	if err == nil && c.noisy() {
-		cfg.Noise, err = noiseOf(gamma, levels)
-	} else {
-		cfg.Gamma = gamma
-	}
-	if err != nil {
+	s.Categories = uint32(levels)
+	if err := c.randomness(t, &cfg, s, releases*uint64(len(c.Columns))); err != nil {
 		return nil, 0, err
 	}
 	if _, err := response.NewSurvey(cfg, schema); err != nil {
@@ -147,38 +139,47 @@ func (c *ShuffleConfig) categories(schema *dataset.Schema, name string, e respon
 	return orElse(c.Levels, min(32, max(2, int(math.Round(math.Cbrt(float64(reports)))))))
 }
 
-// noiseOf returns the least noise on so many levels with the local guarantee of randomised response of two
-// values, which dominates all reports with that guarantee (docs/privacy.md, Theorem S1).
-func noiseOf(gamma uint64, levels int) (*response.Noise, error) {
-	s := privacy.Shuffled{Reports: 1, Categories: 2, Gamma: gamma + gamma>>20 + 1}
-	n, err := response.NewNoise(levels, s.Local())
-	return &n, err
-}
-
-// gamma returns the probability of a random report in units of 2^-32: as it is given, or the least for the
-// plan's budget.
-func (c *ShuffleConfig) gamma(t Terms, s privacy.Shuffled, count uint64) (uint64, error) {
-	units := func(gamma float64) uint64 {
-		return min(privacy.GammaUnit-1, max(1, uint64(math.Ceil(gamma*privacy.GammaUnit))))
+// randomness fills in how reports are random: as it is given, or no more than the plan's budget asks for.
+func (c *ShuffleConfig) randomness(t Terms, cfg *response.Config, s privacy.Shuffled, count uint64) error {
+	k := int(s.Categories)
+	if c.noisy() {
+		k = 2 // noise is looked for by the gamma of two values with its local guarantee
+	}
+	random := func(gamma float64) (err error) {
+		if !c.noisy() {
+			cfg.Gamma = min(privacy.GammaUnit-1, max(1, uint64(math.Ceil(gamma*privacy.GammaUnit))))
+			return nil
+		}
+		n, err := response.NewNoise(int(s.Categories), math.Log((2-gamma)/gamma))
+		cfg.Noise = &n
+		return err
 	}
 	switch {
 	case c.Gamma != 0:
-		return units(c.Gamma), nil
+		return random(c.Gamma)
 	case c.Eps0 != 0:
-		return units(shuffle.GammaOf(c.Eps0, int(s.Categories))), nil
+		return random(shuffle.GammaOf(c.Eps0, k))
 	case !(t.Epsilon > 0) || math.IsInf(t.Epsilon, 0):
-		return 0, fmt.Errorf("privacy.epsilon: %v isn't positive", t.Epsilon)
+		return fmt.Errorf("privacy.epsilon: %v isn't positive", t.Epsilon)
 	case count > 1<<31:
-		return 0, fmt.Errorf("rounds, columns: %d reports of a record are more than an accountant computes", count)
+		return fmt.Errorf("rounds, columns: %d reports of a record are more than an accountant computes", count)
 	}
 	spends := func(gamma float64) (float64, error) {
-		s.Gamma = units(gamma)
+		if err := random(gamma); err != nil && cfg.Noise == nil { // a margin counts at the end
+			return 0, err
+		}
+		if s.Gamma = cfg.Gamma; cfg.Noise != nil {
+			s.Keep = cfg.Noise.Keep
+		}
 		b, err := privacy.Spent([]privacy.SampledRelease{{Shuffled: s, Count: int(count)}}, privacy.ReplaceOne,
 			orElse(t.Delta, defaultDelta(s.Reports)), privacy.PlanPrecision())
 		return b.Epsilon, err
 	}
-	gamma, err := leastGamma(t.Epsilon, shuffle.GammaOf(t.Epsilon/float64(count), int(s.Categories)), spends)
-	return units(gamma), err
+	gamma, err := leastGamma(t.Epsilon, shuffle.GammaOf(t.Epsilon/float64(count), k), spends)
+	if err != nil {
+		return err
+	}
+	return random(gamma)
 }
 
 // leastGamma returns the least gamma, to one part in a thousand, with which what is spent is within epsilon.
@@ -252,16 +253,14 @@ func (t Terms) account(p *protocol.Plan) error {
 
 // ReportUse is what a plan's reports protect by themselves, and what they reveal of a column.
 type ReportUse struct {
-	Estimate   string `json:"estimate"`
-	Randomiser string `json:"randomiser"`        // response or laplace
-	Backend    string `json:"backend"`           // sum or mix
-	Records    uint32 `json:"records_per_party"` // at least
-	Honest     uint64 `json:"honest_reports"`    // that hide one from the worst adversary that is tolerated
-	Columns    uint32 `json:"columns"`
-	Categories uint32 `json:"categories"` // of the column with the most
-	// Gamma is the probability of a random report; of reports with noise that of the randomised response of two
-	// values that has the same guarantees.
-	Gamma float64 `json:"gamma"`
+	Estimate   string  `json:"estimate"`
+	Randomiser string  `json:"randomiser"`        // response or laplace
+	Backend    string  `json:"backend"`           // sum or mix
+	Records    uint32  `json:"records_per_party"` // at least
+	Honest     uint64  `json:"honest_reports"`    // that hide one from the worst adversary that is tolerated
+	Columns    uint32  `json:"columns"`
+	Categories uint32  `json:"categories"` // of the column with the most
+	Gamma      float64 `json:"gamma"`      // the probability of a random report; 0 with noise
 	// Local is the epsilon, with delta 0, of a report against everybody together; LocalAll that of all reports
 	// of a record.
 	Local    float64 `json:"local_epsilon"`
@@ -292,9 +291,8 @@ func reportUse(p *protocol.Plan) *ReportUse {
 		if s, ok := a.(*app.Shuffle); ok {
 			u.Estimate = string(s.Survey.Estimate)
 			if n := s.Survey.Noise; n != nil {
-				k := s.Survey.Columns[0].Categories
-				u.Randomiser, u.Categories = RandomiserLaplace, uint32(k)
-				u.ShareSD = n.SD() / float64(k-1) / math.Sqrt(reports)
+				u.Randomiser = RandomiserLaplace
+				u.ShareSD = n.SD() / float64(r.Categories-1) / math.Sqrt(reports)
 			}
 		}
 	}

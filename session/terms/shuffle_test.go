@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"choir/privacy"
 	"choir/protocol"
 	"choir/session/app"
 	"choir/session/internal/rig"
@@ -71,12 +72,13 @@ func TestShufflePlans(t *testing.T) {
 		"laplace": {strings.Replace(budget+wardsOf60, `["ward"]`,
 			`["age"]`+"\nestimate = \"mean\"\nrandomiser = \"laplace\"\nbackend = \"mix\"", 1), 1,
 			func(p *protocol.Plan, gamma, spent float64) bool {
-				return spent <= 0.7 && spent > 0.69 && p.Reports.Categories == 2
+				return spent <= 0.7 && spent > 0.69 && p.Reports.Categories == 64 && gamma == 0
 			}},
 		"laplace of eps0": {strings.Replace(wardsOf60, `["ward"]`,
 			`["age"]`+"\nestimate = \"quantile\"\nrandomiser = \"laplace\"\neps0 = 1.0", 1), 1,
-			func(p *protocol.Plan, gamma, spent float64) bool { // of two values with the guarantee 1
-				return gamma > 2/(math.E+1) && gamma < 2/(math.E+1)*(1+1e-5) && spent < 1
+			func(p *protocol.Plan, _, spent float64) bool {
+				eps0 := privacy.Shuffled{Reports: 1, Categories: 4, Keep: p.Reports.Keep}.Local()
+				return p.Reports.Categories == 4 && eps0 <= 1 && eps0 > 1-1e-6 && spent < 0.6
 			}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -75,6 +75,12 @@ func (a *App) printCharges(list []member.Charge) {
 	if len(list) > 1 {
 		rounds = fmt.Sprintf("rounds %d-%d", first.Round, last.Round)
 	}
+	if first.Keep > 0 {
+		fmt.Fprintf(a.Out, "%s attempt %d of plan %.8s: one of %d shuffled reports of %d levels, with noise that "+
+			"falls to %.6g at the next level\n", rounds, first.Attempt, first.Plan, first.Reports, first.Categories,
+			first.Keep)
+		return
+	}
 	if first.Reports > 0 {
 		fmt.Fprintf(a.Out, "%s attempt %d of plan %.8s: one of %d shuffled reports, random with probability %.4g\n",
 			rounds, first.Attempt, first.Plan, first.Reports, first.Gamma)
