@@ -296,9 +296,10 @@ func (f Facts) StatisticsOutlook() string {
 	if f.Noise == 0 || u >= leastStatistics {
 		return ""
 	}
-	return fmt.Sprintf("noise may drown the statistics of %d records: the sum of a single round would have %.3g "+
-		"clips of it in every coordinate; it takes about %.0f records, or %g times the epsilon",
-		f.AssumedRecords(), f.Noise, math.Ceil(leastStatistics/u*float64(f.AssumedRecords())), ceil2(leastStatistics/u))
+	n := float64(f.AssumedRecords())
+	return fmt.Sprintf("noise may drown the statistics of %.0f records: the sum of a single round would have "+
+		"%.3g clips of it in every coordinate; it takes about %.0f records, or %g times the epsilon", n,
+		f.Noise, math.Ceil(leastStatistics/u*n), ceil2(leastStatistics/u))
 }
 
 // weakSignal is the signal below which public centres and scales were seen to pay.

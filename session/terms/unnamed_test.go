@@ -29,7 +29,8 @@ func TestStrategiesWithoutSettings(t *testing.T) {
 				if onlyLinear && m != pvi.Linear {
 					continue
 				}
-				if testing.Short() && m == pvi.BNN && (name == pvi.NameBCMSame || name == pvi.NameBCMSplit) {
+				steps := name == pvi.NameOptimisation || name == pvi.NameBCMSame || name == pvi.NameBCMSplit
+				if testing.Short() && steps && m != pvi.Logistic { // costly to calibrate
 					continue
 				}
 				t.Run(fmt.Sprintf("%s %s %s", name, m, family), func(t *testing.T) {

@@ -24,6 +24,9 @@ func Study() study.Study {
 		About: "default settings from 3 to 100 parties and epsilon 0.5 to 8, against the majority class"}
 }
 
+// statistics is linear regression as a plan without a strategy has it.
+const statistics = "statistics"
+
 // way is one way of learning.
 type way struct {
 	name     string
@@ -38,6 +41,7 @@ func ways() []way {
 		{name: "dataset", strategy: pvi.NameDataset, method: experiment.MethodPVI},
 		{name: "optimisation", strategy: pvi.NameOptimisation, method: experiment.MethodPVI},
 		{name: "global", method: experiment.MethodGlobal},
+		{name: statistics, method: experiment.MethodStatistics, linear: true},
 	}
 }
 
@@ -107,6 +111,9 @@ func try(ctx context.Context, d *experiment.Data, c cell, w way, seed uint64) (o
 		t.Noise = protocol.NoiseLocal
 	}
 	spec, rounds, err := demo.Spec(t, d)
+	if w.name == statistics {
+		spec, rounds, err = terms.LearningConfig{Records: int64(d.Train.Rows())}.Spec(t, d.Schema)
+	}
 	if err != nil {
 		return o, err
 	}
@@ -151,48 +158,76 @@ func newResult(o study.Options) *study.Result {
 	}
 }
 
+// baseline is what a way is held against: the majority class, or the mean of the targets.
+func (w way) baseline() string {
+	if w.linear {
+		return "mean"
+	}
+	return "majority"
+}
+
+// tally counts runs.
+type tally struct{ runs, named, broken int }
+
 func sweep(ctx context.Context, o study.Options) (*study.Result, error) {
 	r := newResult(o)
 	all := cells(o.Quick)
 	o = o.Begin(len(all) * len(o.Each()))
-	runs, named, broken := 0, 0, 0
-	tried := picked(o)
+	var count tally
 	for _, c := range all {
 		rows := map[string]*study.Row{}
-		for _, w := range append(slices.Clip(tried), way{name: "majority"}) {
-			rows[w.name] = &study.Row{Case: c.String(), Method: w.name, Measure: study.LogLikelihood}
+		var order []string
+		row := func(name string) *study.Row {
+			if rows[name] == nil {
+				rows[name] = &study.Row{Case: c.String(), Method: name, Measure: study.LogLikelihood}
+				order = append(order, name)
+			}
+			return rows[name]
 		}
 		for _, seed := range o.Each() {
-			d, err := load(c, false, uint64(seed))
-			if err != nil {
+			if err := c.tryAll(ctx, picked(o), uint64(seed), row, &count); err != nil {
 				return nil, err
-			}
-			majority := rows["majority"]
-			majority.Values = append(majority.Values, d.Majority(false).LogLikelihood)
-			for _, w := range tried {
-				one, err := try(ctx, d, c, w, uint64(seed))
-				if err != nil {
-					return nil, fmt.Errorf("%s, %s: %w", c, w.name, err)
-				}
-				row := rows[w.name]
-				row.Values = append(row.Values, one.Scores.LogLikelihood)
-				runs++
-				if one.Named {
-					named++
-					row.Why += "*"
-				}
-				if !one.holds() {
-					broken++
-				}
 			}
 			o.Tell(fmt.Sprintf("%s, seed %d", c, seed))
 		}
-		for _, w := range append(slices.Clip(tried), way{name: "majority"}) {
-			row := rows[w.name].Mean()
-			r.Rows = append(r.Rows, row)
+		for _, name := range order {
+			r.Rows = append(r.Rows, rows[name].Mean())
 		}
 	}
-	r.Notes = []string{fmt.Sprintf("%d runs. %d are named as swamped or diverged (a star each). %d are worse "+
-		"than the majority class by more than 0.01 in log-likelihood without being named.", runs, named, broken)}
+	r.Notes = []string{fmt.Sprintf("%d runs. %d are named as swamped, outweighed or diverged (a star each). "+
+		"%d are worse than the majority class, or the mean of the targets, by more than 0.01 in log-likelihood "+
+		"without being named.", count.runs, count.named, count.broken)}
 	return r, nil
+}
+
+// tryAll runs a cell by all ways on one seed's data.
+func (c cell) tryAll(ctx context.Context, tried []way, seed uint64, row func(name string) *study.Row,
+	count *tally) error {
+	data := map[bool]*experiment.Data{}
+	for _, w := range tried {
+		if data[w.linear] == nil {
+			d, err := load(c, w.linear, seed)
+			if err != nil {
+				return err
+			}
+			data[w.linear] = d
+			base := row(w.baseline())
+			base.Values = append(base.Values, d.Majority(w.linear).LogLikelihood)
+		}
+		one, err := try(ctx, data[w.linear], c, w, seed)
+		if err != nil {
+			return fmt.Errorf("%s, %s: %w", c, w.name, err)
+		}
+		to := row(w.name)
+		to.Values = append(to.Values, one.Scores.LogLikelihood)
+		count.runs++
+		if one.Named {
+			count.named++
+			to.Why += "*"
+		}
+		if !one.holds() {
+			count.broken++
+		}
+	}
+	return nil
 }
