@@ -219,13 +219,7 @@ func (c *cluster) consortium() {
 		c.t.Fatal(err)
 	}
 	c.short = protocol.Bind(sp.Plan).ID.Short()
-	bus := regexp.MustCompile(`(?s)\[bus\].*?\[timing\]`)
 	for _, u := range users {
-		file := c.path("trial", "sites", u.member, "site.toml")
-		b, err := os.ReadFile(file)
-		if err != nil {
-			c.t.Fatal(err)
-		}
 		urls := []string{}
 		for _, host := range c.far {
 			urls = append(urls, "tls://"+host+":4222")
@@ -240,10 +234,22 @@ func (c *cluster) consortium() {
 		default:
 			section += "api_prefix = \"hub.JS.API\"\n"
 		}
-		text := bus.ReplaceAllLiteralString(string(b), section+"\n[timing]")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			c.t.Fatal(err)
-		}
+		c.connect(c.path("trial", "sites", u.member, "site.toml"), section)
+	}
+}
+
+var busSection = regexp.MustCompile(`(?s)\[bus\].*?\[timing\]`)
+
+// connect puts a section for the bus into a member's file.
+func (c *cluster) connect(file, section string) {
+	c.t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	text := busSection.ReplaceAllLiteralString(string(b), section+"\n[timing]")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		c.t.Fatal(err)
 	}
 }
 
