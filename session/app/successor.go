@@ -10,6 +10,25 @@ import (
 	"choir/protocol"
 )
 
+// GoesOn returns an error for a plan whose application has no successors.
+func GoesOn(q *protocol.Plan) error {
+	switch q.Application {
+	case NamePVI, NameGlobal, NameStatistics:
+	default:
+		return fmt.Errorf("the application %q has no successor plans: make a new plan", q.Application)
+	}
+	a, err := Of(q)
+	if err != nil {
+		return err
+	}
+	if l, ok := a.(*PVI); ok {
+		if name := l.PVI.Strategy.Name(); name == pvi.NameBCMSame || name == pvi.NameBCMSplit {
+			return fmt.Errorf("a committee (%s) has one round and no successor: make a new plan", name)
+		}
+	}
+	return nil
+}
+
 // checkSuccessor checks that a successor plan's application goes on from its predecessor's: the same
 // method with the same parameters, but for what follows from the roster.
 func checkSuccessor(p *protocol.Plan, a Spec) error {
@@ -17,6 +36,9 @@ func checkSuccessor(p *protocol.Plan, a Spec) error {
 		return nil
 	}
 	q := p.After.Plan
+	if err := GoesOn(q); err != nil {
+		return fmt.Errorf("predecessor: %w", err)
+	}
 	before, err := Of(q)
 	if err != nil {
 		return fmt.Errorf("predecessor: %w", err)
@@ -36,8 +58,6 @@ func checkSuccessor(p *protocol.Plan, a Spec) error {
 			return fmt.Errorf("the statistics of all rounds are added, so a successor must have the same parties " +
 				"and the same noise; make a new plan")
 		}
-	default:
-		return fmt.Errorf("the application %q has no successor plans: make a new plan", a.Name())
 	}
 	if e := EvaluationOf(a); e != nil {
 		for r := 1; r <= int(p.RoundsBefore()); r++ {
@@ -53,9 +73,6 @@ func checkSuccessor(p *protocol.Plan, a Spec) error {
 // follows checks what a successor of partitioned inference needs besides the same parameters.
 func (l *PVI) follows(p *protocol.Plan, before *PVI) error {
 	q := p.After.Plan
-	if name := l.PVI.Strategy.Name(); name == pvi.NameBCMSame || name == pvi.NameBCMSplit {
-		return fmt.Errorf("a committee (%s) has one round and no successor: make a new plan", name)
-	}
 	if q.After == nil && l.CentreRounds > int(p.After.Round) {
 		return fmt.Errorf("the predecessor stopped before its %d centre_rounds were over: make a new plan",
 			l.CentreRounds)

@@ -320,9 +320,10 @@ func TestOtherMethodsGoOn(t *testing.T) {
 					c.data[name] = rig.WriteFile(t, c.dir, name+".csv", text)
 				}
 			}
-			body := terms6
-			if row.section[1] == 'm' {
+			body, refused := terms6, "rounds = 2\n"
+			if row.section[1] == 'm' { // refused for what it is, whatever is left of the budget
 				body = strings.Replace(body, "rounds = 6\n", "", 1)
+				refused += "[privacy]\nepsilon = 0.001\n"
 			}
 			c.run(c.first(body+row.section, two...), 2, two...)
 			s, err := member.SuccessionOf(c.path("plan1.choir.out"), "")
@@ -330,7 +331,7 @@ func TestOtherMethodsGoOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			if row.refuse != nil {
-				_, err := terms.NewSuccessor(c.terms("no", "rounds = 2\n", row.refuse), c.now, s.After)
+				_, err := terms.NewSuccessor(c.terms("no", refused, row.refuse), c.now, s.After)
 				c.refused(err, protocol.ClassInput, "make a new plan")
 			}
 			if row.then != nil {

@@ -28,6 +28,9 @@ func NewSuccessor(path string, now time.Time, after *protocol.Predecessor) (*pro
 
 func (c *PlanConfig) successor(dir string, now time.Time, after *protocol.Predecessor) (*protocol.Plan,
 	error) {
+	if err := app.GoesOn(after.Plan); err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "config: %w", err)
+	}
 	if err := c.inheritFrom(after); err != nil {
 		return nil, err
 	}
@@ -105,9 +108,6 @@ func (c *PlanConfig) inheritFrom(after *protocol.Predecessor) error {
 // inherited is the predecessor's application for the successor's roster.
 func (c *PlanConfig) inherited(p *protocol.Plan) (app.Spec, error) {
 	q := p.After.Plan
-	if q.Application == app.NameSum {
-		return nil, app.CheckSum(p)
-	}
 	a, err := app.Of(q)
 	if err != nil {
 		return nil, err
