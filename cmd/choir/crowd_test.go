@@ -81,8 +81,8 @@ func newCrowd(t *testing.T) *cluster {
 			prefix = "api_prefix = \"hub.JS.API\"\n"
 		}
 		c.connect(filepath.Join(site, "site.toml"), fmt.Sprintf("[bus]\nurl = %q\nuser = %q\n"+
-			"password_file = %q\ntls_ca = %q\n%s", "tls://"+c.hosts[0]+":4222", name, c.write(name+".pw", password(name)),
-			c.path("ca.pem"), prefix))
+			"password_file = %q\ntls_ca = %q\n%s", "tls://"+c.hosts[0]+":4222", name,
+			c.write(name+".pw", password(name)), c.path("ca.pem"), prefix))
 	}
 	c.write("server.conf", conf+"}\n")
 	return c
