@@ -400,35 +400,6 @@ func TestValidateNamesTheField(t *testing.T) {
 	}
 }
 
-// TestOutlook: warnings about plans at epsilon 1 and delta 1e-5. In such worlds predictions were worse
-// than the class frequencies, or intervals of chains covered next to nothing.
-func TestOutlook(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		method Method
-		n, d   int
-		rounds int
-		noise  float64 // of a round, over a record's bound
-		want   string
-	}{
-		{"few records", Trace, 1000, 21, 100, 79, "noise may drown 1000 records of 21 columns"},
-		{"enough records", Trace, 20000, 21, 100, 79, ""},
-		{"a slow walk", Penalty, 20000, 4, 500, 60, "under this noise the chain forgets"},
-		{"a slow Langevin chain", Langevin, 20000, 21, 500, 176, "noise moves a record's log-odds by 0.78"},
-		{"a slow Hamiltonian chain", HMC, 20000, 4, 500, 60, "under this noise the chain forgets"},
-		{"a good chain", Langevin, 1000000, 4, 500, 176, ""},
-		{"no noise", Penalty, 100, 4, 500, 0, ""},
-	} {
-		cfg := config(c.method, c.n, c.d)
-		cfg.Clip, cfg.Rounds = 0, c.rounds
-		sd := math.Ldexp(c.noise, FracBits)
-		got := Outlook(cfg, Public{Variance: sd * sd})
-		if (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-	}
-}
-
 func TestRefusals(t *testing.T) {
 	cfg := config(Trace, 100, 3)
 	cfg.MaxRecords = 20
