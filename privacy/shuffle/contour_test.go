@@ -7,8 +7,8 @@ import (
 
 // contour returns the curve of the blanket of many Laplace or Gaussian reports at an epsilon without
 // transforms: E max(0, S) is the integral of M(s)^n/s^2 over s = c + it, over 2 pi, for every c > 0. At the c
-// with the least integrand nothing cancels, so that the relative error is that of n roundings. Gaussian ratios
-// are cut off, which lowers the curve by at most cut.
+// with the least integrand nothing cancels, so that the relative error is that of n roundings. Gaussian
+// ratios are cut off, which lowers the curve by at most cut.
 func (r Round) contour(epsilon float64) (delta, cut float64) {
 	law := r.ratioOf(1e-16)
 	x, n := math.Exp(epsilon), float64(r.Users)

@@ -205,11 +205,12 @@ type adultMethod struct {
 	epsilon float64
 	draws   int
 	rounds  int
+	set     func(*mcmc.Config) // changes the defaults, if any
 }
 
-var adultMethods = []adultMethod{{mcmc.Trace, 1, 30, adultRounds}, {mcmc.Penalty, 1, 2, 500},
-	{mcmc.Langevin, 1, 2, 500}, {mcmc.Trace, 2, 8, adultRounds}, {mcmc.Trace, 4, 8, adultRounds},
-	{mcmc.Trace, 6, 8, adultRounds}}
+var adultMethods = []adultMethod{{mcmc.Trace, 1, 30, adultRounds, nil}, {mcmc.Penalty, 1, 2, 500, nil},
+	{mcmc.Langevin, 1, 2, 500, nil}, {mcmc.Trace, 2, 8, adultRounds, nil}, {mcmc.Trace, 4, 8, adultRounds, nil},
+	{mcmc.Trace, 6, 8, adultRounds, nil}}
 
 // name is the method's in the results.
 func (m adultMethod) name() string {
@@ -314,6 +315,9 @@ func (a adultWorld) draw(ctx context.Context, o study.Options, m adultMethod,
 	}
 	cfg := terms.DefaultMCMC(m.method, schema, int64(len(data.Y)), rounds, 1)
 	cfg.Radius = rowNorm
+	if m.set != nil {
+		m.set(&cfg)
+	}
 	run := bed.Run{Name: "mcmc-adult " + m.name(), Seed: seed, Rounds: rounds, Epsilon: m.epsilon, Delta: 1e-5,
 		App:   &app.MCMC{Version: 1, MCMC: cfg, Schema: json.RawMessage(canonical)},
 		Parts: shared(data, adultParties), Transport: o.Transport, Dir: o.Dir}

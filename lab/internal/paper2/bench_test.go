@@ -22,7 +22,7 @@ func BenchmarkThousandRounds(b *testing.B) {
 	for range b.N {
 		o := study.Options{Transport: study.Memory, Dir: b.TempDir()}
 		a := adultWorld{data: d, mode: mode, cov: cov, rng: twister.New(1), to: &covered{}, own: &covered{}}
-		if _, err := a.draw(b.Context(), o, adultMethod{mcmc.Penalty, 1, 1, 1000}, 1); err != nil {
+		if _, err := a.draw(b.Context(), o, adultMethod{mcmc.Penalty, 1, 1, 1000, nil}, 1); err != nil {
 			b.Fatal(err)
 		}
 	}
