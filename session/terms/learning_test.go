@@ -101,8 +101,6 @@ func TestPlanWarns(t *testing.T) {
 			"drown the statistics of 60 records"},
 		{"committee", "[learning]\nschema_file = \"lines.json\"\nmodel = \"linear\"\nstrategy = \"bcm-same\"\n",
 			"leave strategy out"},
-		{"committee of many records", "[learning]\nschema_file = \"lines.json\"\nmodel = \"linear\"\n" +
-			"strategy = \"bcm-split\"\nrecords = 30000\n", "ends short of the regression's weights"},
 		{"committee of millions", "[learning]\nschema_file = \"lines.json\"\nmodel = \"linear\"\n" +
 			"strategy = \"bcm-split\"\nrecords = 3000000\n", "ends short of the regression's weights"},
 		{"ranges alone", "records = 150\nstrategy = \"virtual\"\ncentre_rounds = 1\n",
