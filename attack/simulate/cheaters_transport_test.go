@@ -32,7 +32,7 @@ func TestCheatersOverTransports(t *testing.T) {
 	}
 	rows = slices.Concat(rows, coalitions, moreRows)
 	if testing.Short() { // a sample: sessions that a cheat stops end by the clock
-		rows = sample(rows, 12)
+		rows = sample(rows, 20)
 	}
 	for _, backend := range []string{"memory", "nats"} {
 		t.Run(backend, func(t *testing.T) {
