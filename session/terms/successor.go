@@ -171,6 +171,11 @@ func (t Terms) calibrateAfter(p *protocol.Plan) error {
 	}
 	if p.Application == app.NameStatistics { // its rounds are averaged
 		p.Variance = q.Variance
+		if all, _, err := p.Spends(p.Releases()); err == nil && all.Epsilon > p.Epsilon {
+			return protocol.Fail(protocol.ClassInput, "config: rounds, privacy.epsilon: %d rounds with the "+
+				"predecessor's noise bring epsilon to %.6g of %.6g: name fewer rounds, or a larger epsilon",
+				p.Rounds, all.Epsilon, p.Epsilon)
+		}
 		return nil
 	}
 	return searchVariance(p)
