@@ -4,6 +4,8 @@ package threat
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"choir/attack/collude"
@@ -51,6 +53,24 @@ func methods(quick bool) []method {
 	return all
 }
 
+// picked are the methods that the options name, all if they name none.
+func picked(o study.Options) (some []method, err error) {
+	var names []string
+	for _, m := range methods(o.Quick) {
+		names = append(names, m.name)
+		if len(o.Only) == 0 || slices.Contains(o.Only, m.name) {
+			some = append(some, m)
+		}
+	}
+	for _, name := range o.Only {
+		if !slices.Contains(names, name) {
+			return nil, protocol.Fail(protocol.ClassInput, "--only: %q is no method of threat-adult; name some of %s",
+				name, strings.Join(names, ", "))
+		}
+	}
+	return some, nil
+}
+
 // plan is a method's plan with its default settings.
 func (m method) plan(d *experiment.Data) (*protocol.Plan, error) {
 	demo := experiment.Demo{Parties: parties, Computes: computes, Epsilon: epsilon, Delta: delta,
@@ -84,7 +104,10 @@ func attackAll(ctx context.Context, o study.Options) (*study.Result, error) {
 			"with local noise, whose claim is for them, all compute nodes. Epsilon is a lower confidence limit from "+
 			"sums of chosen vectors on the plan's terms.", parties, computes, colluders, epsilon, delta, computes-1,
 			colluders+1)}}
-	all := methods(o.Quick)
+	all, err := picked(o)
+	if err != nil {
+		return nil, err
+	}
 	o = o.Begin(len(all) * len(o.Each()))
 	panel := study.Panel{Title: "one record, all rounds", XLabel: "false positive rate",
 		YLabel: "true positive rate"}

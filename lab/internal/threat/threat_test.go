@@ -1,11 +1,27 @@
 package threat
 
 import (
+	"strings"
 	"testing"
 
 	"choir/lab/study"
 	"choir/lab/study/studytest"
 )
+
+// TestPicked: the names of --only select methods, and another one is refused with the names there are.
+func TestPicked(t *testing.T) {
+	some, err := picked(study.Options{Only: []string{"global", "dataset"}})
+	if err != nil || len(some) != 2 || some[0].name != "dataset" || some[1].name != "global" {
+		t.Errorf("%+v, %v", some, err)
+	}
+	_, err = picked(study.Options{Only: []string{"dataset", "epsilon"}})
+	if err == nil || !strings.Contains(err.Error(), `"epsilon"`) || !strings.Contains(err.Error(), "perturbation") {
+		t.Error(err)
+	}
+	if some, err = picked(study.Options{}); err != nil || len(some) != len(methods(false)) {
+		t.Errorf("%+v, %v", some, err)
+	}
+}
 
 // TestQuick: on every method's plan the coalition stays below the claim.
 func TestQuick(t *testing.T) {
