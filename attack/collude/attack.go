@@ -75,10 +75,12 @@ type Options struct {
 	Runs      int      // repetitions of a sum, the coordinates of one session; 0: defaultRuns
 	Time      time.Duration
 	Seed      uint64 // of the attacks' own choices, not of keys or noise
-	Lab       Lab
-	Own       []Attack
-	Out       string                           // folder for the joint view and the result; empty: none
-	Progress  func(done, all int, what string) // may be nil
+	// Records are real ones, all of as many numbers, for membership; nil: it draws its own.
+	Records  [][]float64
+	Lab      Lab
+	Own      []Attack
+	Out      string                           // folder for the joint view and the result; empty: none
+	Progress func(done, all int, what string) // may be nil
 }
 
 // minRuns is the least with which a measurement can decide. With defaultRuns the limits are within a tenth

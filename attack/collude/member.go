@@ -4,18 +4,16 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"choir/privacy"
 )
 
-// The world of the membership attack: the victim sums clipped records of a population and one place
-// that a coin gives to a target record or to its opposite, as far away as the clip allows. (With the
+// The world of the membership attack: the victim sums records of a population and one place that a coin gives
+// to a target record or to another one, as far away as the clip allows, or as real records are. (With the
 // add-or-remove relation the place is empty instead.)
 const (
-	memberDim     = 4  // coordinates of a record
 	memberOthers  = 50 // records of the victim but that one
-	memberTargets = 4  // target records, of rising length; the last one is at the clip and in half of the trials
+	memberTargets = 4  // target records, of rising exposure; the last one is in half of the trials
 )
 
 // membership asks whether a record was in the victim's data.
@@ -28,42 +26,7 @@ func (membership) Info() Info {
 			"victim's? By record, with ROC, for an adversary who knows the others and for one who knows only their " +
 			"population",
 		Needs: "a member that learns the sums", Promise: promiseRecords, Expected: Held,
-		Control: "a session without noise, with the population alone, on the record at the clip: AUC above 0.9"}
-}
-
-// population draws the records: the deviation of a coordinate makes a usual record a sixth of
-// the clip long.
-type population struct {
-	clip    float64
-	targets [][]float64
-}
-
-func newPopulation(sensitivity uint64, rng *rand.Rand) *population {
-	p := &population{clip: float64(sensitivity / 2)}
-	for k := range memberTargets {
-		x := p.draw(rng)
-		scale := p.clip / length(x) * float64(k+1) / memberTargets
-		for j := range x {
-			x[j] *= scale
-		}
-		p.targets = append(p.targets, x)
-	}
-	return p
-}
-
-func (p *population) deviation() float64 { return p.clip / 6 / math.Sqrt(memberDim) }
-
-func (p *population) draw(rng *rand.Rand) []float64 {
-	x := make([]float64, memberDim)
-	for j := range x {
-		x[j] = rng.NormFloat64() * p.deviation()
-	}
-	if n := length(x); n > p.clip {
-		for j := range x {
-			x[j] *= p.clip / n
-		}
-	}
-	return x
+		Control: "a session without noise, with the population alone, on the most exposed record: AUC above 0.9"}
 }
 
 func length(x []float64) float64 {
@@ -74,14 +37,14 @@ func length(x []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// trials are the victim's data sets, each a stretch of memberDim coordinates, without the record in
+// trials are the victim's data sets, each a stretch of dim coordinates, without the record in
 // question; that record; and the outcome of the coins.
 type trials struct {
 	sums
 	*population
 	victim, last []float64
 	view         *View
-	top          []int // the trials of the record at the clip; those that sums.records names are of groups of it
+	top          []int // the trials of the last record; those that sums.records names are of groups of it
 }
 
 // target is the target record of a trial.
@@ -94,31 +57,31 @@ func (x trials) target(trial int) int {
 
 func (r *Run) newTrials(t Target, c Coalition, p *population) trials {
 	rng := r.rng("membership")
-	n := max(16*memberTargets, r.Runs/memberDim)
+	dim := p.dim()
+	n := max(64*memberTargets, r.Runs/dim)
 	if r.late() {
-		n = max(16*memberTargets, n/4)
+		n = max(64*memberTargets, n/4)
 	}
 	x := trials{sums: sums{t: t, bits: make([]bool, n)}, population: p,
-		victim: make([]float64, n*memberDim), last: make([]float64, n*memberDim)}
-	x.group = x.largest(n * memberDim)
+		victim: make([]float64, n*dim), last: make([]float64, n*dim)}
+	x.group = x.largest(n * dim)
 	for i := range n {
 		copies := 1.0
 		if x.target(i) == memberTargets-1 {
-			copies = float64(x.records(len(x.top)))
+			copies = float64(x.sums.records(len(x.top)))
 			x.top = append(x.top, i)
 		}
 		x.bits[i] = rng.IntN(2) == 1
-		at := x.victim[i*memberDim:][:memberDim]
+		at := x.victim[i*dim:][:dim]
 		for range memberOthers {
 			add(at, p.draw(rng))
 		}
-		for j, a := range p.targets[x.target(i)] {
-			switch {
-			case x.bits[i]:
-				x.last[i*memberDim+j] = copies * a
-			case t.Relation != privacy.AddRemove:
-				x.last[i*memberDim+j] = -copies * a
-			}
+		place := p.targets[x.target(i)]
+		if !x.bits[i] {
+			place = p.others[x.target(i)]
+		}
+		for j, a := range place {
+			x.last[i*dim+j] = copies * a
 		}
 	}
 	return x
@@ -136,7 +99,7 @@ func (x trials) inputs(party, round int) []int64 {
 	}
 	out, draws, entries := make([]int64, len(x.victim)), x.draws(round), 0
 	for j := range out {
-		if j%memberDim == 0 {
+		if j%x.dim() == 0 {
 			entries = x.t.entries(draws)
 		}
 		out[j] = int64(math.Round(float64(x.t.Steps)*x.victim[j] + float64(entries)*x.last[j]))
@@ -155,7 +118,10 @@ func (membership) Run(ctx context.Context, r *Run, c Coalition, control bool) (O
 		c.Aggregator = true
 	}
 	out := Outcome{Coalition: c.String(), Unit: "epsilon", Verdict: Undecided, Story: note}
-	p := newPopulation(t.Sensitivity, r.rng("population"))
+	p, err := newPopulation(t, r.rng("population"), r.Records)
+	if err != nil {
+		return out, err
+	}
 	x := r.newTrials(t, c, p)
 	rec, err := r.record(ctx, fmt.Sprint(name, t.Rounds, len(x.bits)), t, len(x.victim), staging{}, x.inputs)
 	if err != nil {
@@ -194,21 +160,25 @@ func (x trials) total(v *View) ([]float64, bool) {
 }
 
 // scores are the log-likelihood ratios of a target record's presence, up to a constant and a factor:
-// the total, less the other records if they are known, along the record.
+// the total, less the other records if they are known, along what the record changes.
 func (x trials) scores(target int, total []float64, knows bool) (one, group sample) {
 	grouped := map[int]bool{}
 	for k, i := range x.top {
-		grouped[i] = x.records(k) > 1
+		grouped[i] = x.sums.records(k) > 1
+	}
+	along := x.change(target)
+	if !knows {
+		along = x.shown[target]
 	}
 	for i, in := range x.bits {
 		if x.target(i) != target {
 			continue
 		}
 		score := 0.0
-		for j, a := range x.targets[target] {
-			rest := total[i*memberDim+j]
+		for j, a := range along {
+			rest := total[i*x.dim()+j]
 			if knows {
-				rest -= x.victim[i*memberDim+j]
+				rest -= x.victim[i*x.dim()+j]
 			}
 			score += a * rest
 		}
@@ -221,17 +191,17 @@ func (x trials) scores(target int, total []float64, knows bool) (one, group samp
 	return one, group
 }
 
-// along is a round's residual along the record at the clip in its trials, less the other records.
+// along is a round's residual along what the last record changes in its trials, less the other records.
 func (x trials) along(round int) ([]float64, bool) {
 	rest, ok := rest(x.view, round)
 	if !ok {
 		return nil, false
 	}
-	record := x.targets[memberTargets-1]
+	record := x.change(memberTargets - 1)
 	some := make([]float64, len(x.top))
 	for k, i := range x.top {
 		for j, a := range record {
-			some[k] += a / length(record) * (rest[i*memberDim+j] - float64(x.t.Steps)*x.victim[i*memberDim+j])
+			some[k] += a / length(record) * (rest[i*x.dim()+j] - float64(x.t.Steps)*x.victim[i*x.dim()+j])
 		}
 	}
 	return some, true
@@ -256,7 +226,7 @@ func (x trials) judge(out Outcome, r *Run, c Coalition, total []float64, control
 			return out, err
 		}
 		risks = append(risks, risk)
-		out.Story = append(out.Story, fmt.Sprintf("a record of %.2f clips: AUC %.3f, of %.3f allowed; %.3f "+
+		out.Story = append(out.Story, fmt.Sprintf("a record of %.2f of the clip: AUC %.3f, of %.3f allowed; %.3f "+
 			"if only the population is known; epsilon at least %.3g, of %s claimed", risk.Length, risk.AUC,
 			risk.MostAUC,
 			risk.Unknown, risk.Measured, bound(risk.Claimed)))
@@ -284,9 +254,9 @@ func (x trials) judge(out Outcome, r *Run, c Coalition, total []float64, control
 
 // risk measures one target record.
 func (x trials) risk(r *Run, c Coalition, target int, total []float64) (RecordRisk, Measurement, error) {
-	share := float64(target+1) / memberTargets
+	share := x.share(target, x.t.Relation)
 	own := r.Target
-	own.Sensitivity = uint64(math.Ceil(share * float64(own.Sensitivity)))
+	own.Sensitivity = max(1, uint64(math.Ceil(share*float64(own.Sensitivity))))
 	claim, err := own.claim(c, x.t.Parties)
 	if err != nil {
 		return RecordRisk{}, Measurement{}, err
@@ -297,7 +267,7 @@ func (x trials) risk(r *Run, c Coalition, target int, total []float64) (RecordRi
 	}
 	one, group := x.scores(target, total, true)
 	m, err := measure(one, group, x.group, x.t.Delta, s)
-	if err == nil && target == memberTargets-1 && s == anyShape {
+	if err == nil && target == memberTargets-1 && s == anyShape && x.real == nil {
 		err = x.raised(&m)
 	}
 	if err != nil {

@@ -83,6 +83,22 @@ func (s Source) Load() (*Data, error) {
 	return d, s.share(d, train, cut[0])
 }
 
+// Signed are the training rows, each times 1 or -1 by its class: what a record adds to a sum of statistics or
+// gradients. The target of regression multiplies its row.
+func (d *Data) Signed() [][]float64 {
+	rows := make([][]float64, d.Train.Rows())
+	for i, y := range d.Train.Y {
+		width := len(d.Train.X) / len(d.Train.Y)
+		if rows[i] = slices.Clone(d.Train.X[i*width:][:width]); d.Schema.Target.Numeric == nil {
+			y = 2*y - 1
+		}
+		for j := range rows[i] {
+			rows[i][j] *= y
+		}
+	}
+	return rows
+}
+
 // cut is the rows that train and those that test.
 func (s Source) cut(rows int) ([][]int, error) {
 	if s.Order == nil {

@@ -102,7 +102,8 @@ func attackAll(ctx context.Context, o study.Options) (*study.Result, error) {
 		About: []string{fmt.Sprintf("Plans on Adult with default settings: %d parties, %d compute nodes, T = %d, "+
 			"epsilon %d at delta %g. The coalition is the aggregator, %d compute nodes and %d parties, and for plans "+
 			"with local noise, whose claim is for them, all compute nodes. Epsilon is a lower confidence limit from "+
-			"sums of chosen vectors on the plan's terms.", parties, computes, colluders, epsilon, delta, computes-1,
+			"sums of chosen vectors on the plan's terms; membership is that of records of Adult.", parties,
+			computes, colluders, epsilon, delta, computes-1,
 			colluders+1)}}
 	all, err := picked(o)
 	if err != nil {
@@ -164,7 +165,7 @@ func (m method) attack(ctx context.Context, o study.Options, seed uint64) (*prot
 		with.Nodes = computes
 	}
 	out, err := collude.Options{Target: target, Runs: runs, Seed: seed, Scenarios: scenarios,
-		Coalition: with}.Execute(ctx)
+		Coalition: with, Records: d.Signed()}.Execute(ctx)
 	return p, out, err
 }
 

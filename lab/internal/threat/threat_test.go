@@ -4,9 +4,28 @@ import (
 	"strings"
 	"testing"
 
+	"choir/attack/collude"
 	"choir/lab/study"
 	"choir/lab/study/studytest"
 )
+
+// TestRecords: which of two records of Adult is among a party's is told from sums without noise, and under
+// the plan's budget not beyond the area that (epsilon, delta) allows.
+func TestRecords(t *testing.T) {
+	_, out, err := methods(true)[0].attack(t.Context(), study.Options{Quick: true}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range out.Verdicts {
+		if v.Scenario != "membership" {
+			continue
+		}
+		last := v.Detail.Records[len(v.Detail.Records)-1]
+		if v.Control && last.Unknown < 0.9 || v.Control != (v.Verdict == collude.Broke) {
+			t.Errorf("control %v: %s, %+v", v.Control, v.Verdict, v.Detail.Records)
+		}
+	}
+}
 
 // TestPicked: the names of --only select methods, and another one is refused with the names there are.
 func TestPicked(t *testing.T) {
@@ -15,7 +34,7 @@ func TestPicked(t *testing.T) {
 		t.Errorf("%+v, %v", some, err)
 	}
 	_, err = picked(study.Options{Only: []string{"dataset", "epsilon"}})
-	if err == nil || !strings.Contains(err.Error(), `"epsilon"`) || !strings.Contains(err.Error(), "perturbation") {
+	if err == nil || !strings.Contains(err.Error(), `"epsilon" is no method of threat-adult; name some of`) {
 		t.Error(err)
 	}
 	if some, err = picked(study.Options{}); err != nil || len(some) != len(methods(false)) {
