@@ -73,11 +73,6 @@ func byParty(name pvi.StrategyName) bool {
 // byRecords reports whether one term of a sum is a single record's.
 func byRecords(name pvi.StrategyName) bool { return name.Local() && name != pvi.NamePerturbation }
 
-// committee reports whether every party goes all of the way in one round.
-func committee(name pvi.StrategyName) bool {
-	return name == pvi.NameBCMSame || name == pvi.NameBCMSplit
-}
-
 // named reports whether the configuration names an optimiser or a part of one.
 func (l LearningConfig) named() bool { return l.Steps != 0 || l.LearningRate != 0 || l.Optimiser != "" }
 
