@@ -111,7 +111,7 @@ func (id PlanID) Prefix() [16]byte { return [16]byte(id[:]) }
 //	u32 min_parties | u32 colluders | u32 deadline_ms | u32 grace_ms
 //	u64 clip | u64 per_party
 //	u8 placement | u64 variance | u8 unsafe differences
-//	under placement 4: u32 records | u32 columns | u32 categories | u64 gamma | u32 mix records
+//	under placement 4: u32 records | u32 columns | u32 categories | u64 gamma | u64 keep | u32 mix records
 //	u8 sampling | u64 sample rate bits | u32 local steps
 //	u8 relation | u64 sensitivity | u64 epsilon bits | u64 delta bits | text accountant
 //	u8 audit | text application | bytes parameters
