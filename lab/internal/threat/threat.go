@@ -94,7 +94,13 @@ func (m method) plan(d *experiment.Data) (*protocol.Plan, error) {
 }
 
 // scenarios are the attacks; each is a row of the table.
-var scenarios = []string{"epsilon", "canaries", "membership", "rank"}
+const (
+	membership = "membership"
+	onAdult    = "membership of Adult's records"
+	unnoised   = onAdult + ", no noise"
+)
+
+var scenarios = []string{"epsilon", "canaries", membership, "rank"}
 
 func attackAll(ctx context.Context, o study.Options) (*study.Result, error) {
 	r := &study.Result{SchemaVersion: 1, Name: "threat-adult", Title: "The papers' methods under attack",
@@ -102,7 +108,7 @@ func attackAll(ctx context.Context, o study.Options) (*study.Result, error) {
 		About: []string{fmt.Sprintf("Plans on Adult with default settings: %d parties, %d compute nodes, T = %d, "+
 			"epsilon %d at delta %g. The coalition is the aggregator, %d compute nodes and %d parties, and for plans "+
 			"with local noise, whose claim is for them, all compute nodes. Epsilon is a lower confidence limit from "+
-			"sums of chosen vectors on the plan's terms; membership is that of records of Adult.", parties,
+			"sums of chosen vectors on the plan's terms.", parties,
 			computes, colluders, epsilon, delta, computes-1,
 			colluders+1)}}
 	all, err := picked(o)
@@ -126,7 +132,7 @@ func attackAll(ctx context.Context, o study.Options) (*study.Result, error) {
 			collect(rows, m.name, out)
 			o.Tell(fmt.Sprintf("%s, seed %d", m.name, seed))
 		}
-		for _, name := range scenarios {
+		for _, name := range append(scenarios[:len(scenarios):len(scenarios)], onAdult, unnoised) {
 			if row := rows[name]; row != nil {
 				r.Rows = append(r.Rows, row.Mean())
 			}
@@ -164,9 +170,21 @@ func (m method) attack(ctx context.Context, o study.Options, seed uint64) (*prot
 	if p.Noise == protocol.NoiseLocal {
 		with.Nodes = computes
 	}
-	out, err := collude.Options{Target: target, Runs: runs, Seed: seed, Scenarios: scenarios,
-		Coalition: with, Records: d.Signed()}.Execute(ctx)
-	return p, out, err
+	run := collude.Options{Target: target, Runs: runs, Seed: seed, Scenarios: scenarios, Coalition: with}
+	out, err := run.Execute(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	run.Scenarios, run.Records = []string{membership}, d.Signed()
+	real, err := run.Execute(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, v := range real.Verdicts {
+		v.Scenario = onAdult
+		out.Verdicts = append(out.Verdicts, v)
+	}
+	return p, out, nil
 }
 
 func spent(name string, p *protocol.Plan, out *collude.Result) study.Spent {
@@ -195,6 +213,10 @@ func curve(name string, out *collude.Result) study.Curve {
 // collect adds what a seed's attacks measured: epsilon where it is the unit.
 func collect(rows map[string]*study.Row, name string, out *collude.Result) {
 	for _, v := range out.Verdicts {
+		if v.Scenario == onAdult {
+			area(rows, name, v)
+			continue
+		}
 		if v.Control || v.Unit != "epsilon" || v.Measured == nil {
 			continue
 		}
@@ -206,5 +228,24 @@ func collect(rows map[string]*study.Row, name string, out *collude.Result) {
 		if v.Verdict == collude.Broke {
 			row.Why += "broke "
 		}
+	}
+}
+
+// area adds the area under the curve for the record of Adult that changes a sum most.
+func area(rows map[string]*study.Row, name string, v collude.Outcome) {
+	if v.Detail == nil || len(v.Detail.Records) == 0 {
+		return
+	}
+	last := v.Detail.Records[len(v.Detail.Records)-1]
+	method, ours := onAdult, last.AUC
+	if v.Control {
+		method, ours = unnoised, last.Unknown
+	}
+	if rows[method] == nil {
+		rows[method] = &study.Row{Case: name, Method: method, Measure: "AUC"}
+	}
+	rows[method].Values = append(rows[method].Values, ours)
+	if v.Verdict == collude.Broke && !v.Control {
+		rows[method].Why += "broke "
 	}
 }
