@@ -5,7 +5,6 @@ import (
 	"math"
 	"os"
 	"testing"
-
 )
 
 // pageRow is a row of a study's page, with the standard error of its mean.
