@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"golang.org/x/crypto/bcrypt"
-
 )
 
 func (c *cluster) certificates() {
