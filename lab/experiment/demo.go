@@ -167,15 +167,16 @@ func (r *demoRun) prepare() (err error) {
 	if err := r.loadData(); err != nil {
 		return err
 	}
-	roster, err := run.NewRoster(nil, r.Parties, r.Computes)
+	random, created, lifetime := r.origin()
+	roster, err := run.NewRoster(random, r.Parties, r.Computes)
 	if err != nil {
 		return err
 	}
 	t := terms.Terms{
 		Name:      "demo",
 		Members:   roster.Members,
-		Created:   r.began,
-		Lifetime:  24 * time.Hour,
+		Created:   created,
+		Lifetime:  lifetime,
 		Rounds:    r.Rounds,
 		Dropouts:  r.Dropouts,
 		Colluders: r.Colluders,
@@ -200,6 +201,15 @@ func (r *demoRun) prepare() (err error) {
 		return err
 	}
 	return r.signed.Complete(r.began)
+}
+
+// origin is what keys come from, and when the plan is made and how long it holds. The plan's identity
+// determines public draws: with seeded members it is always the same.
+func (r *demoRun) origin() (random io.Reader, created time.Time, lifetime time.Duration) {
+	if r.Rand == nil {
+		return nil, r.began, 24 * time.Hour
+	}
+	return r.Rand(math.MaxUint32), time.Unix(0, 0), 200 * 365 * 24 * time.Hour
 }
 
 func (r *demoRun) loadData() (err error) {
