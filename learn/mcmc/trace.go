@@ -113,7 +113,23 @@ func (t trace) newton(g *geometry, s *state, n, rate, reach float64) error {
 	f := firm(h, d, ridge, float64(part*noise)/8)
 	f.solve(step)
 	f.solveT(step)
-	return put(s.theta[0], g.moved(mean, step, rate))
+	return put(s.theta[0], g.moved(mean, step, float64(rate*t.damped(step))))
+}
+
+// damped is the share of a step of Newton's method to take. A step that moves the records' logits by s, as a
+// root mean square, may find a curvature that is larger by a factor of e^s: the share is log(1 + s)/s, that
+// of [STD19] for generalized self-concordant functions.
+func (t trace) damped(step []float64) float64 {
+	s := float64(t.logits() * math.Sqrt(dot(step, step)))
+	if s < 1e-6 {
+		return 1
+	}
+	return logOf(1+s) / s
+}
+
+// logits is the root mean square of the records' logits by unit of distance from 0 in phi.
+func (t trace) logits() float64 {
+	return 2 / math.Sqrt(float64(t.cfg.Temper*float64(t.cfg.Records)))
 }
 
 // curvature is the mean of the noisy curvatures in phi, by rows, and the standard deviation
@@ -138,7 +154,7 @@ func (t trace) evidence(g *geometry, s *state) evidence {
 	e.At = g.factor.mulT(e.At)
 	h, noise := t.curvature(g, s)
 	e.CurvatureNoise = noise
-	e.Logits = 2 / math.Sqrt(t.cfg.Temper*float64(t.cfg.Records))
+	e.Logits = t.logits()
 	variance := t.noise(g) * t.noise(g) / n
 	for i := range d {
 		unit := make([]float64, d)
