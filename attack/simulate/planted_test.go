@@ -197,3 +197,17 @@ func plantedBugs() []planted {
 		{"agree with whatever others sign", "liars", []string{"no agreement"}, agreeWithAll()},
 	}
 }
+
+// deafToItself ignores what the bus has of the member's own, which shows that its store went back.
+func deafToItself() seams {
+	return seams{machine: func(m *member, honest protocol.Machine) protocol.Machine {
+		return wrapper{honest, func(inner protocol.Machine, now int64, ev protocol.Event) protocol.Effects {
+			if d, ok := ev.(protocol.Delivery); ok {
+				if e, err := protocol.UnmarshalEnvelope(d.Data); err == nil && int(e.From) == m.i {
+					ev = protocol.Tick{}
+				}
+			}
+			return inner.Step(now, ev)
+		}}
+	}}
+}

@@ -1,3 +1,5 @@
+//go:build !race
+
 package simulate
 
 import (
@@ -57,20 +59,6 @@ func TestRewindsOfEveryRole(t *testing.T) {
 			}
 		}
 	}
-}
-
-// deafToItself ignores what the bus has of the member's own, which shows that its store went back.
-func deafToItself() seams {
-	return seams{machine: func(m *member, honest protocol.Machine) protocol.Machine {
-		return wrapper{honest, func(inner protocol.Machine, now int64, ev protocol.Event) protocol.Effects {
-			if d, ok := ev.(protocol.Delivery); ok {
-				if e, err := protocol.UnmarshalEnvelope(d.Data); err == nil && int(e.From) == m.i {
-					ev = protocol.Tick{}
-				}
-			}
-			return inner.Step(now, ev)
-		}}
-	}}
 }
 
 // TestRewindFindsDeafMember: members that do not check what they said before are found by the profile, and

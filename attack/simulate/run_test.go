@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 	"testing"
 )
@@ -39,43 +38,6 @@ func TestProfiles(t *testing.T) {
 			t.Logf("%d sessions, %d steps, %d rounds, %d void attempts, faults %v", r.Seeds, r.Steps, r.Rounds,
 				r.Voids, r.Faults)
 		})
-	}
-}
-
-// TestSameSeedSameRun: everything follows from the seed, to the last byte.
-func TestSameSeedSameRun(t *testing.T) {
-	traces := map[uint64]bool{}
-	for _, p := range Profiles() {
-		if p.Wide {
-			continue
-		}
-		for seed := range uint64(8) {
-			a, b := Run(seed, p), Run(seed, p)
-			if !reflect.DeepEqual(a, b) {
-				t.Fatalf("%s seed %d: two runs, traces %x and %x", p.Name, seed, a.Trace, b.Trace)
-			}
-			traces[a.Trace] = true
-		}
-	}
-	if len(traces) != 8*(len(Profiles())-1) {
-		t.Errorf("%d different traces", len(traces))
-	}
-}
-
-// TestScriptSameRun: a run's script gives the same run without the seed's dice.
-func TestScriptSameRun(t *testing.T) {
-	for _, p := range Profiles() {
-		if p.Wide {
-			continue
-		}
-		for seed := range uint64(8) {
-			a := Run(seed, p)
-			b := replay(a.Setup, a.Script)
-			if a.Trace != b.Trace || a.Steps != b.Steps || fmt.Sprint(a.Script) != fmt.Sprint(b.Script) {
-				t.Fatalf("%s seed %d: %d steps, trace %x; by script %d steps, trace %x", p.Name, seed, a.Steps, a.Trace,
-					b.Steps, b.Trace)
-			}
-		}
 	}
 }
 
