@@ -73,14 +73,18 @@ type Options struct {
 	Coalition Coalition
 	Scenarios []string // ids or kinds; empty: all
 	Runs      int      // repetitions of a sum, the coordinates of one session; 0: defaultRuns
-	Time      time.Duration
-	Seed      uint64 // of the attacks' own choices, not of keys or noise
+	// Time is the processor time after which attacks take as few repetitions as they can. At ten times as
+	// much on the clock those that are left are undecided. 0: no limit.
+	Time time.Duration
+	Seed uint64 // of the attacks' own choices, not of keys or noise
 	// Records are real ones, all of as many numbers, for membership; nil: it draws its own.
 	Records  [][]float64
 	Lab      Lab
 	Own      []Attack
 	Out      string                           // folder for the joint view and the result; empty: none
 	Progress func(done, all int, what string) // may be nil
+
+	used func() time.Duration // the processor time of this process; nil: the machine's count
 }
 
 // minRuns is the least with which a measurement can decide. With defaultRuns the limits are within a tenth
@@ -99,8 +103,15 @@ func (o *Options) Check() error {
 	if o.Runs != 0 && (o.Runs < minRuns || o.Runs > maxRuns) {
 		return protocol.Fail(protocol.ClassInput, "runs: %d isn't 0 or in %d..%d", o.Runs, minRuns, maxRuns)
 	}
-	_, err := o.selected()
-	return err
+	some, err := o.selected()
+	if err != nil || o.Records == nil {
+		return err
+	}
+	if !slices.ContainsFunc(some, func(a Attack) bool { return a.Info().ID == membership{}.Info().ID }) {
+		return protocol.Fail(protocol.ClassInput,
+			"data: only membership attacks records, and --scenario leaves it out: add it")
+	}
+	return checkRecords(o.Records)
 }
 
 // runs is the number of repetitions: defaultRuns if none is given, and no more than memory allows.
@@ -149,6 +160,7 @@ type Result struct {
 	Coalition     string    `json:"coalition"`
 	Runs          int       `json:"runs"`
 	Seed          uint64    `json:"seed"`
+	Records       int       `json:"records,omitempty"` // real ones that membership attacked
 	Verdicts      []Outcome `json:"verdicts"`
 	Cells         []Cell    `json:"cells,omitempty"` // of a sweep
 	NotCovered    []string  `json:"not_covered"`
@@ -163,21 +175,17 @@ func notCovered() []string {
 	}
 }
 
-// Execute runs the attacks. When the time is up, those that are left are undecided.
+// Execute runs the attacks.
 func (o Options) Execute(ctx context.Context) (*Result, error) {
 	attacks, err := o.selected()
 	if err != nil {
 		return nil, err
 	}
-	if o.Time > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.Time)
-		defer cancel()
-	}
+	ctx, cancel := o.limited(ctx)
+	defer cancel()
 	o.Runs = o.runs()
 	out := &Result{SchemaVersion: 1, Target: o.Target, Coalition: o.Coalition.String(), Runs: o.Runs,
-		Seed:     o.Seed,
-		Verdicts: []Outcome{}, NotCovered: notCovered()}
+		Seed: o.Seed, Records: len(o.Records), Verdicts: []Outcome{}, NotCovered: notCovered()}
 	run := newRun(o)
 	if o.Out != "" {
 		if err := run.writeView(ctx); err != nil {
@@ -231,31 +239,34 @@ type Run struct {
 	Options
 	sessions map[string]*record
 	draws    map[drawn]Measurement // of reports; not nil
-	began    time.Time
+	budget   budget
 	done     float64 // share of the attacks that ended
 }
 
 func newRun(o Options) *Run {
-	return &Run{Options: o, sessions: map[string]*record{}, draws: map[drawn]Measurement{}, began: time.Now()}
+	return &Run{Options: o, sessions: map[string]*record{}, draws: map[drawn]Measurement{},
+		budget: newBudget(o.Time, o.used)}
 }
 
 // late reports whether the attacks that are left have to be short, or the time will not suffice for them.
-func (r *Run) late() bool {
-	return r.Time > 0 && time.Since(r.began).Seconds() > (0.15+0.5*r.done)*r.Time.Seconds()
-}
+func (r *Run) late() bool { return r.budget.late(0.15 + 0.5*r.done) }
 
 // lateRounds is how many rounds a session of many has when the run is late.
 const lateRounds = 20
 
-// shortened returns the target, with the first rounds alone if the run is late, and a note about that. What
-// they reveal is part of what all reveal, so that the claim for all holds for them.
-func (r *Run) shortened(t Target) (Target, []string) {
-	if t.Rounds <= lateRounds || !r.late() {
+// shortened returns the target with at most a number of rounds, and fewer if the run is late, and a note
+// about that. What the first rounds reveal is part of what all reveal, so that the claim for all holds.
+func (r *Run) shortened(t Target, most int) (Target, []string) {
+	why := "memory"
+	if lateRounds < most && r.late() {
+		most, why = lateRounds, "time"
+	}
+	if t.Rounds <= most {
 		return t, nil
 	}
-	note := fmt.Sprintf("the time is short: the attack saw the first %d rounds of %d; the claim is for all",
-		lateRounds, t.Rounds)
-	t.Rounds = lateRounds
+	note := fmt.Sprintf("the %s is short: the attack saw the first %d rounds of %d; the claim is for all", why,
+		most, t.Rounds)
+	t.Rounds = most
 	return t, []string{note}
 }
 

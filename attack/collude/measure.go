@@ -130,6 +130,9 @@ func meanMu(x sample) (low, high float64) {
 	free := n1 + n0 - 2
 	chi := distuv.ChiSquared{K: free}
 	sum := v1*(n1-1) + v0*(n0-1)
+	if sum == 0 && m1 == m0 {
+		return 0, math.Inf(1)
+	}
 	if sum == 0 {
 		return math.Inf(int(math.Copysign(1, m1-m0))), math.Inf(1)
 	}

@@ -53,22 +53,46 @@ func newPopulation(t Target, rng *rand.Rand, records [][]float64) (*population, 
 	return p, nil
 }
 
+// checkRecords names why records can't be a population.
+func checkRecords(records [][]float64) error {
+	if len(records) < leastReal {
+		return protocol.Fail(protocol.ClassInput, "data: %d records, want %d or more", len(records), leastReal)
+	}
+	if d := len(records[0]); d < 1 || d > mostFields {
+		return protocol.Fail(protocol.ClassInput, "data: records of %d numbers, want 1 to %d: leave columns out", d,
+			mostFields)
+	}
+	same := true
+	for i, x := range records {
+		if n := length(x); len(x) != len(records[0]) || math.IsInf(n, 0) || math.IsNaN(n) {
+			return protocol.Fail(protocol.ClassInput, "data: record %d has %d numbers of length %g, want %d of "+
+				"finite length", i+1, len(x), n, len(records[0]))
+		}
+		same = same && slices.Equal(x, records[0])
+	}
+	if same {
+		return protocol.Fail(protocol.ClassInput, "data: all %d records are the same, so none differs from another",
+			len(records))
+	}
+	return nil
+}
+
 // take chooses targets by how far they are from the mean in the records' own deviations: the last one is the
 // farthest. In the place of each is the record that differs most from it.
 func (p *population) take(rng *rand.Rand, records [][]float64, relation privacy.Relation) error {
 	d, longest := len(records[0]), 0.0
-	if len(records) < leastReal || d > mostFields {
-		return protocol.Fail(protocol.ClassInput, "records: %d of %d columns, want %d or more of at most %d "+
-			"columns", len(records), d, leastReal, mostFields)
-	}
 	for _, i := range rng.Perm(len(records))[:min(mostReal, len(records))] {
 		p.real = append(p.real, slices.Clone(records[i]))
 		longest = max(longest, length(records[i]))
 	}
+	if longest == 0 {
+		return protocol.Fail(protocol.ClassInput, "data: the records that were drawn of it are all zero: take "+
+			"those that are not")
+	}
 	rows := mat.NewDense(len(p.real), d, nil)
 	for i, x := range p.real {
 		for j := range x {
-			x[j] *= p.clip / max(longest, math.SmallestNonzeroFloat64)
+			x[j] *= p.clip / longest
 		}
 		rows.SetRow(i, x)
 	}
@@ -80,7 +104,7 @@ func (p *population) take(rng *rand.Rand, records [][]float64, relation privacy.
 	}
 	var chol mat.Cholesky
 	if !chol.Factorize(&law) {
-		return protocol.Fail(protocol.ClassInput, "records: their columns have no covariance that can be inverted")
+		return protocol.Fail(protocol.ClassInput, "data: the columns have no covariance that can be inverted")
 	}
 	order, exposed, mean := make([]int, len(p.real)), make([]float64, len(p.real)), make([]float64, d)
 	for j := range mean {
@@ -99,7 +123,7 @@ func (p *population) take(rng *rand.Rand, records [][]float64, relation privacy.
 		p.targets, p.others = append(p.targets, x), append(p.others, other)
 		var shown mat.VecDense
 		if err := chol.SolveVecTo(&shown, mat.NewVecDense(d, p.change(k))); err != nil {
-			return protocol.Fail(protocol.ClassInput, "records: %w", err)
+			return protocol.Fail(protocol.ClassInput, "data: %w", err)
 		}
 		p.shown = append(p.shown, shown.RawVector().Data)
 	}

@@ -148,7 +148,7 @@ func (p *puzzle) least(s solution) float64 {
 
 // Run implements Attack.
 func (reconstruction) Run(ctx context.Context, r *Run, c Coalition, control bool) (Outcome, error) {
-	t, note := r.shortened(r.Target)
+	t, note := r.shortened(r.Target, r.Target.Rounds)
 	name, limit := fmt.Sprint("reconstruction ", t.Rounds), 0.7
 	out := Outcome{Unit: "share of bits right", Verdict: Undecided}
 	if control {

@@ -15,11 +15,8 @@ type Cell struct {
 // tolerates, and with one more of each: those of Scenarios, or without any the measurement of epsilon.
 // Coalitions share sessions. The controls run once, against the largest coalition that is tolerated.
 func (o Options) Sweep(ctx context.Context) (*Result, error) {
-	if o.Time > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.Time)
-		defer cancel()
-	}
+	ctx, cancel := o.limited(ctx)
+	defer cancel()
 	attacks, err := o.swept()
 	if err != nil {
 		return nil, err

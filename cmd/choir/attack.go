@@ -67,7 +67,7 @@ type attackFlags struct {
 	target                            collude.Target
 	dropouts                          int
 	noise, coalition, transport, exec string
-	format, out                       string
+	data, format, out                 string
 	scenarios                         []string
 	runs                              int
 	time                              time.Duration
@@ -92,6 +92,9 @@ that does not break is reported as undecided.
 view.json and view.npz, and prints {"scores": [...]}, one for each coordinate,
 the higher the likelier that the record is in the victim's data there.
 
+--data FILE takes the records of membership from a file of at least 100 rows:
+encoded by the plan's schema, or without PLAN rows of numbers.
+
 Exits with 7 when a promise broke, with 1 when something is undecided.`
 
 func (a *tools) attackRun() *cobra.Command {
@@ -100,7 +103,8 @@ func (a *tools) attackRun() *cobra.Command {
 		Use: "run [PLAN] --coalition MEMBERS", Short: "Attack a session and judge its promises",
 		Long: attackRunLong, Args: cobra.MaximumNArgs(1),
 		Example: "  choir attack run --parties 10 --coalition parties=3,nodes=2,aggregator\n" +
-			"  choir attack run plan.choir --coalition nodes=2,broker --out attacked",
+			"  choir attack run plan.choir --coalition nodes=2,broker --out attacked\n" +
+			"  choir attack run plan.choir --scenario membership --data rows.csv",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.executeAttack(cmd, args, f, collude.Options.Execute, a.printAttack)
 		},
@@ -110,8 +114,10 @@ func (a *tools) attackRun() *cobra.Command {
 	s.StringVar(&f.coalition, "coalition", "aggregator", "who works together, such as parties=2,nodes=2,broker")
 	s.StringSliceVar(&f.scenarios, "scenario", nil, "attacks or kinds of attack; default: all")
 	s.StringVar(&f.exec, "exec", "", "an adversary of your own: a program and its arguments")
+	s.StringVar(&f.data, "data", "", "CSV file whose records membership attacks; default: drawn ones")
 	s.StringVar(&f.out, "out", "", "folder for the joint view, the verdicts and the report")
 	cli.Folders(cmd, "out")
+	cli.FilesOf(cmd, "csv", "data")
 	cli.Values(cmd, "scenario", scenarioNames()...)
 	cli.FormatFlag(cmd, &f.format)
 	return cmd
@@ -137,7 +143,8 @@ func (f *attackFlags) targetFlags(cmd *cobra.Command) {
 	s.StringVar(&f.transport, "transport", "memory",
 		"what members connect over: memory or nats (embedded server)")
 	s.IntVar(&f.runs, "runs", 0, "repetitions of a sum; 0: 65536, or what memory allows")
-	s.DurationVar(&f.time, "time", time.Minute, "time after which attacks are left undecided; 0: none")
+	s.DurationVar(&f.time, "time", time.Minute,
+		"processor time after which attacks get short; the run ends at ten times as much on the clock; 0: no limit")
 	s.Uint64Var(&f.seed, "seed", 1, "seed of the attacks' own choices")
 	cli.Values(cmd, "noise", "party", "compute", "local")
 	cli.Values(cmd, "transport", "memory", "nats")
@@ -148,6 +155,7 @@ var planFlags = []string{"parties", "nodes", "colluders", "dropouts", "rounds", 
 
 // options are the flags as an attack's options.
 func (f *attackFlags) options(cmd *cobra.Command, args []string) (o collude.Options, err error) {
+	var plan *protocol.Plan
 	if len(args) > 0 {
 		for _, name := range planFlags {
 			if cmd.Flags().Changed(name) {
@@ -158,7 +166,8 @@ func (f *attackFlags) options(cmd *cobra.Command, args []string) (o collude.Opti
 		if err != nil {
 			return o, err
 		}
-		if o.Target, err = collude.TargetOf(signed.Plan); err != nil {
+		plan = signed.Plan
+		if o.Target, err = collude.TargetOf(plan); err != nil {
 			return o, err
 		}
 	} else {
@@ -180,6 +189,11 @@ func (f *attackFlags) options(cmd *cobra.Command, args []string) (o collude.Opti
 	}
 	if f.exec != "" {
 		o.Own = []collude.Attack{collude.Scored(collude.Command(strings.Fields(f.exec)))}
+	}
+	if f.data != "" {
+		if o.Records, err = population(plan, f.data); err != nil {
+			return o, err
+		}
 	}
 	o.Runs, o.Time, o.Seed, o.Scenarios, o.Out = f.runs, f.time, f.seed, f.scenarios, f.out
 	o.Coalition, err = collude.ParseCoalition(f.coalition)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"choir/internal/cputime"
 	"choir/protocol"
 	"choir/transport"
 )
@@ -69,9 +70,9 @@ func replay(ctx context.Context, s protocol.BoundPlan, log *traffic, dir string,
 	b.Messages = 0
 	b.Bytes = 0
 	b.ReadBytes = 0
-	cpu := cpuSeconds()
+	cpu := cputime.Used().Seconds()
 	round, err = p.play(ctx, log.round, b)
-	b.CPUSeconds = cpuSeconds() - cpu
+	b.CPUSeconds = cputime.Used().Seconds() - cpu
 	return setup, round, err
 }
 

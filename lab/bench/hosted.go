@@ -16,6 +16,7 @@ import (
 	"choir/aggregator"
 	"choir/compute"
 	"choir/host"
+	"choir/internal/cputime"
 	"choir/party"
 	"choir/protocol"
 	"choir/transport"
@@ -165,7 +166,7 @@ func (h *hosted) run(ctx context.Context) error {
 		})
 	}
 	group.Wait()
-	h.ended, h.cpu = time.Now(), cpuSeconds()-h.cpu
+	h.ended, h.cpu = time.Now(), cputime.Used().Seconds()-h.cpu
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -178,7 +179,7 @@ func (h *hosted) opening() {
 	defer h.mu.Unlock()
 	h.opened = time.Now()
 	h.drawnAtOpening = h.drawn
-	h.cpu = cpuSeconds()
+	h.cpu = cputime.Used().Seconds()
 }
 
 // Read implements io.Reader for all members' randomness and counts what parties

@@ -3,6 +3,8 @@ package bench
 import (
 	"runtime/metrics"
 	"time"
+
+	"choir/internal/cputime"
 )
 
 // Phase is what one role did in one step of the protocol, over all members of
@@ -34,15 +36,12 @@ type cost struct {
 // Measure runs f. The figures are the whole process's: nothing else may run meanwhile.
 func Measure(f func() error) (cost, error) {
 	m := heapAllocs()
-	cpu := cpuSeconds()
+	cpu := cputime.Used().Seconds()
 	at := time.Now()
 	err := f()
-	c := cost{Seconds: time.Since(at).Seconds(), CPUSeconds: cpuSeconds() - cpu}
+	c := cost{Seconds: time.Since(at).Seconds(), CPUSeconds: cputime.Used().Seconds() - cpu}
 	n := heapAllocs()
 	c.Allocs, c.AllocBytes = n.objects-m.objects, n.bytes-m.bytes
-	if c.CPUSeconds <= 0 { // no clock of the processor's here
-		c.CPUSeconds = c.Seconds
-	}
 	return c, err
 }
 

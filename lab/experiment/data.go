@@ -83,17 +83,18 @@ func (s Source) Load() (*Data, error) {
 	return d, s.share(d, train, cut[0])
 }
 
-// Signed are the training rows, each times 1 or -1 by its class: what a record adds to a sum of statistics or
-// gradients. The target of regression multiplies its row.
-func (d *Data) Signed() [][]float64 {
-	rows := make([][]float64, d.Train.Rows())
-	for i, y := range d.Train.Y {
-		width := len(d.Train.X) / len(d.Train.Y)
-		if rows[i] = slices.Clone(d.Train.X[i*width:][:width]); d.Schema.Target.Numeric == nil {
-			y = 2*y - 1
+// Signed are encoded rows, each times 1 or -1 by its class: what a record adds to a sum of statistics or
+// gradients. The target of regression multiplies its row. x has the rows one after the other, y their
+// targets.
+func Signed(x, y []float64, classes bool) [][]float64 {
+	rows := make([][]float64, len(y))
+	for i, by := range y {
+		width := len(x) / len(y)
+		if rows[i] = slices.Clone(x[i*width:][:width]); classes {
+			by = 2*by - 1
 		}
 		for j := range rows[i] {
-			rows[i][j] *= y
+			rows[i][j] *= by
 		}
 	}
 	return rows

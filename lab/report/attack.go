@@ -254,13 +254,16 @@ func (p *Page) stories(r *collude.Result) {
 
 // again is the command that repeats an attack and its control.
 func again(r *collude.Result, v collude.Outcome) string {
-	t := r.Target
+	t, data := r.Target, ""
+	if r.Records > 0 {
+		data = " --data FILE"
+	}
 	if t.Name != "" {
-		return fmt.Sprintf("choir attack run PLAN --coalition %s --scenario %s --runs %d --seed %d", r.Coalition,
-			v.Scenario, r.Runs, r.Seed)
+		return fmt.Sprintf("choir attack run PLAN --coalition %s --scenario %s --runs %d --seed %d%s", r.Coalition,
+			v.Scenario, r.Runs, r.Seed, data)
 	}
 	return fmt.Sprintf("choir attack run --parties %d --nodes %d --colluders %d --dropouts %d --rounds %d \\\n"+
-		"  --epsilon %g --delta %g --noise %v --coalition %s --scenario %s --runs %d --seed %d", t.Parties, t.Nodes,
-		t.Colluders, t.Parties-t.MinParties, t.Rounds, t.Epsilon, t.Delta, t.Noise, r.Coalition, v.Scenario, r.Runs,
-		r.Seed)
+		"  --epsilon %g --delta %g --noise %v --coalition %s --scenario %s --runs %d --seed %d%s", t.Parties,
+		t.Nodes, t.Colluders, t.Parties-t.MinParties, t.Rounds, t.Epsilon, t.Delta, t.Noise, r.Coalition,
+		v.Scenario, r.Runs, r.Seed, data)
 }

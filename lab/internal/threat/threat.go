@@ -175,7 +175,7 @@ func (m method) attack(ctx context.Context, o study.Options, seed uint64) (*prot
 	if err != nil {
 		return nil, nil, err
 	}
-	run.Scenarios, run.Records = []string{membership}, d.Signed()
+	run.Scenarios, run.Records = []string{membership}, experiment.Signed(d.Train.X, d.Train.Y, true)
 	real, err := run.Execute(ctx)
 	if err != nil {
 		return nil, nil, err
