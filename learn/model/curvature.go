@@ -27,7 +27,14 @@ func (l *Logistic) Curvature(ws *Workspace, dst []float64, from int, mean, varia
 	}
 }
 
-// RecordCurvature is Curvature of a single record.
+// CurvedRecords is a Site that knows the curvature of single records.
+type CurvedRecords interface {
+	Site
+	// RecordCurvature is Curvature of a single record: a function of that record and the moments.
+	RecordCurvature(dst []float64, from, row int, mean, variance []float64)
+}
+
+// RecordCurvature implements CurvedRecords.
 func (l *Logistic) RecordCurvature(dst []float64, from, row int, mean, variance []float64) {
 	clear(dst)
 	d := l.x.Cols
@@ -48,6 +55,16 @@ func (l *Linear) Curvature(_ *Workspace, dst []float64, from int, _, _ []float64
 	d := l.space.Features
 	eachEntry(d, from, len(dst), func(at, i, j int, weight float64) {
 		dst[at] = weight * l.gram[i*d+j]
+	})
+}
+
+// RecordCurvature implements CurvedRecords.
+func (l *LinearRecords) RecordCurvature(dst []float64, from, row int, _, _ []float64) {
+	clear(dst)
+	d := l.space.Features
+	x := l.x[row*d : (row+1)*d]
+	eachEntry(d, from, len(dst), func(at, i, j int, weight float64) {
+		dst[at] = weight * l.weight * x[i] * x[j]
 	})
 }
 

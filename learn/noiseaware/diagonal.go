@@ -12,10 +12,12 @@ import (
 // its diagonal.
 type Diagonal struct {
 	Prior     float64   // precision of every weight, around 0
-	Linear    []float64 // linear parts of the likelihood's factor, with noise
-	Precision []float64 // its precisions, with noise of twice the standard deviation
-	Point     []float64 // where parties computed them
-	Variance  float64   // of the noise on a linear part
+	Precision []float64 // of the likelihood's factor, with noise
+	Point     []float64 // where parties computed it
+	// Scores are the log-likelihood's gradients at Origin by the factor, with noise.
+	Scores, Origin []float64
+	// ScoreNoise and PrecisionNoise are the variances of the noise.
+	ScoreNoise, PrecisionNoise []float64
 }
 
 // correlated is what the squared correlations of a column with all others are taken to add up to
@@ -24,13 +26,14 @@ const correlated = 1.2
 
 // Posterior returns the mean-field posterior, as if columns were not correlated, and the variances
 // of single weights about its means that count the correlations, at most the prior's. A weight's
-// linear part is h ~ N(p w, p + v + e w^2 + c) with p the estimate of its precision and e the
-// variance of its error. c is 0 in the mean-field posterior. At the point m correlated columns
-// add sum_j r_ij sqrt(p_i p_j) (w_j - m_j), whose expected square c is for unknown correlations r.
+// score at the origin o is N(p (w - o), p + v + e (w - o)^2 + c) with p the estimate of its precision
+// and e the variance of its error. c is 0 in the mean-field posterior. At the point m correlated
+// columns add sum_j r_ij sqrt(p_i p_j) (w_j - m_j), whose expected square c is for unknown
+// correlations r.
 func (d Diagonal) Posterior() (m *gauss.Moments, marginal []float64) {
-	precision, e := pooled(d.Precision, 4*d.Variance)
+	precision, e := pooled(d.Precision, d.PrecisionNoise)
 	for i, p := range precision {
-		precision[i] = positive(p, math.Sqrt(e))
+		precision[i] = positive(p, math.Sqrt(e[i]))
 	}
 	d.Precision = precision
 	m = d.each(e, 0)
@@ -45,8 +48,8 @@ func (d Diagonal) Posterior() (m *gauss.Moments, marginal []float64) {
 
 // each is the posterior of each weight by itself, for errors of the precisions of variance e, and
 // squared correlations that add up to r.
-func (d Diagonal) each(e, r float64) *gauss.Moments {
-	n := len(d.Linear)
+func (d Diagonal) each(e []float64, r float64) *gauss.Moments {
+	n := len(d.Scores)
 	m := &gauss.Moments{Mean: make([]float64, n), Variance: make([]float64, n)}
 	for i := range m.Variance {
 		m.Variance[i] = 1 / d.Prior
@@ -59,32 +62,32 @@ func (d Diagonal) each(e, r float64) *gauss.Moments {
 		for i, p := range d.Precision {
 			weight := 1.0
 			if p > 0 {
-				square := m.Mean[i]*m.Mean[i] + m.Variance[i]
-				weight = p / (p + d.Variance + e*square + r*p*away)
+				square := (m.Mean[i]-d.Origin[i])*(m.Mean[i]-d.Origin[i]) + m.Variance[i]
+				weight = p / (p + d.ScoreNoise[i] + e[i]*square + r*p*away)
 			}
 			m.Variance[i] = 1 / (d.Prior + weight*p)
-			m.Mean[i] = weight * d.Linear[i] * m.Variance[i]
+			m.Mean[i] = weight * (d.Scores[i] + p*d.Origin[i]) * m.Variance[i]
 		}
 	}
 	return m
 }
 
-// pooled moves values with noise of the variance v towards their mean by what the noise explains
-// of their spread. It returns the variance of what is left of the noise.
-func pooled(values []float64, v float64) (out []float64, left float64) {
+// pooled moves values with noise of the variances v towards their mean by what the noise explains
+// of their spread. It returns the variances of what is left of the noise.
+func pooled(values, v []float64) (out, left []float64) {
 	n := float64(len(values))
-	mean := floats.Sum(values) / n
+	mean, noise := floats.Sum(values)/n, floats.Sum(v)/n
 	spread := 0.0
 	for _, x := range values {
 		spread += (x - mean) * (x - mean) / n
 	}
 	kept := 0.0
-	if spread > v {
-		kept = 1 - v/spread
+	if spread > noise {
+		kept = 1 - noise/spread
 	}
-	out = make([]float64, len(values))
 	for i, x := range values {
-		out[i] = mean + kept*(x-mean)
+		out = append(out, mean+kept*(x-mean))
+		left = append(left, v[i]*kept+noise*(1-kept)/n)
 	}
-	return out, v * (kept + (1-kept)/n)
+	return out, left
 }

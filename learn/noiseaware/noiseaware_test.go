@@ -198,7 +198,8 @@ func TestPositive(t *testing.T) {
 // independent columns; with all noise it is the prior. Unknown correlations widen intervals
 // only, and precisions that noise alone sets apart are taken for equal.
 func TestDiagonal(t *testing.T) {
-	d := Diagonal{Prior: 1, Linear: []float64{6, -3}, Precision: []float64{2, 5}, Point: []float64{2, -0.5}}
+	d := Diagonal{Prior: 1, Scores: []float64{6, -3}, Precision: []float64{2, 5}, Point: []float64{2, -0.5},
+		Origin: make([]float64, 2), ScoreNoise: make([]float64, 2), PrecisionNoise: make([]float64, 2)}
 	m, marginal := d.Posterior()
 	if math.Abs(m.Mean[0]-2) > 1e-12 || math.Abs(m.Variance[1]-1.0/6) > 1e-12 {
 		t.Errorf("%+v", m)
@@ -206,13 +207,15 @@ func TestDiagonal(t *testing.T) {
 	if !(marginal[0] > 1.2*m.Variance[0] && marginal[0] <= 1) {
 		t.Errorf("variances %v, %v with correlations", m.Variance, marginal)
 	}
-	d.Variance = 1e12
+	d.ScoreNoise = []float64{1e12, 1e12}
+	d.PrecisionNoise = []float64{4e12, 4e12}
 	m, marginal = d.Posterior()
 	if math.Abs(m.Mean[0]) > 1e-3 || math.Abs(m.Variance[1]-1) > 0.5 || math.Abs(marginal[0]-1) > 0.5 {
 		t.Errorf("%+v, %v", m, marginal)
 	}
-	d.Variance = 9
-	d.Linear[0] = 3
+	d.ScoreNoise = []float64{9, 9}
+	d.PrecisionNoise = []float64{36, 36}
+	d.Scores[0] = 3
 	d.Point = []float64{0, 0}
 	m, _ = d.Posterior()
 	if math.Abs(m.Variance[0]-m.Variance[1]) > 1e-6 {

@@ -4,15 +4,17 @@ import (
 	"context"
 	"fmt"
 
+	"gonum.org/v1/gonum/floats"
+
 	"choir/learn/gauss"
 	"choir/learn/model"
 )
 
-// In a curvature round a shard's term is a slice of the curvature of its log-likelihood at the
-// public posterior, Dim of its entries, in units in which CurvatureBound is Clip. It is
-// clipped like every term, so that a curvature round costs what a round of learning does.
-// Neither the public state nor a factor changes. Round CurvatureFrom reveals the first
-// slice, the next round the second one, and so on, round and round.
+// In a curvature round a shard's term, or a record's in a noisy step, is a slice of the curvature of
+// its log-likelihood at the public posterior, Dim of its entries, in units in which CurvatureBound is
+// Clip. It is clipped like every term, so that a curvature round costs what a round of learning does.
+// Neither the public state nor a factor changes. Round CurvatureFrom reveals the first slice, the
+// next round the second one, and so on, round and round.
 
 // curvatureRound reports whether a round reveals a part of the curvature.
 func (c Config) curvatureRound(round int) bool {
@@ -43,9 +45,11 @@ func (c Config) checkCurvature(bad badField) {
 	if !(c.CurvatureBound >= 0x1p-40 && c.CurvatureBound <= 0x1p40) {
 		bad("curvature_bound", c.CurvatureBound, "2^-40 to 2^40")
 	}
-	if why := c.uncorrected(); why != "" || c.Family != gauss.MeanField || c.params().Local {
+	joint := c.climbs() || !c.params().Local
+	if why := c.uncorrected(); why != "" || c.Family != gauss.MeanField || !joint {
 		bad("curvature_from", c.CurvatureFrom, `0 unless the model is "logistic" or "linear" in the mean-field `+
-			`family, under strategy "dataset" or "virtual" with joint noise`)
+			`family, under strategy "dataset" or "virtual" with joint noise, or "optimisation" or "hybrid" with `+
+			`optimiser "natural"`)
 	}
 }
 
@@ -89,4 +93,37 @@ func (l *Learner) proposeCurvature(ctx context.Context, round int, q []int64) (P
 	p.ClippedFraction = float64(clipped) / float64(len(l.sites))
 	p.Memo = l.cfg.encode(l.cfg.newBlock(kindMemo, round))
 	return p, nil
+}
+
+// proposeRecordCurvature is a curvature round of noisy steps: the mean of as many noisy sums over
+// samples of records as a round of learning has.
+func (l *Learner) proposeRecordCurvature(ctx context.Context, round int, q []int64) (Proposal, error) {
+	c := l.cfg
+	m, err := c.space().Moments(c.floats(q))
+	if err != nil {
+		return Proposal{}, err
+	}
+	d, _, err := l.newDescent(ctx, q, make([]int64, c.Dim()))
+	if err != nil {
+		return Proposal{}, err
+	}
+	site := l.sites[0].(model.CurvedRecords)
+	mean, sum, term := make([]float64, c.Dim()), make([]float64, c.Dim()), make([]float64, c.Dim())
+	for range c.params().Steps {
+		err := d.release(sum, 1, func(rows []int, f func(int, []float64) error) error {
+			for _, row := range rows {
+				site.RecordCurvature(term, c.sliceStart(round), row, m.Mean, m.Variance)
+				floats.Scale(c.curvatureScale(), term)
+				if err := f(row, term); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return Proposal{}, err
+		}
+		floats.AddScaled(mean, 1/float64(c.params().Steps), sum)
+	}
+	return l.sent(round, d, mean, l.cfg.newBlock(kindMemo, round).rows)
 }

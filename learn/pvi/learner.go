@@ -147,6 +147,10 @@ func (l *Learner) Propose(ctx context.Context, round int, raw []int64, state []b
 	}
 	propose := l.proposeShards
 	switch {
+	case l.cfg.curvatureRound(round) && l.cfg.climbs():
+		propose = func(ctx context.Context, round int, q []int64, _ block) (Proposal, error) {
+			return l.proposeRecordCurvature(ctx, round, q)
+		}
 	case l.cfg.curvatureRound(round):
 		propose = func(ctx context.Context, round int, q []int64, _ block) (Proposal, error) {
 			return l.proposeCurvature(ctx, round, q)

@@ -39,6 +39,12 @@ func (c Config) uncorrected() string {
 	switch {
 	case c.Model == BNN || c.Model == External:
 		return "the model is not linear in its weights"
+	case c.climbs(), c.name() == NameAnalytic && p.Sampling == SamplingNone:
+		return ""
+	case c.name() == NameOptimisation || c.name() == NameHybrid:
+		return fmt.Sprintf(`strategy %q with another optimiser than "natural"`, c.name())
+	case c.name() == NameAnalytic:
+		return fmt.Sprintf("strategy %q with samples of records", c.name())
 	case c.name() != NameDataset && c.name() != NameVirtual && c.name() != NamePerturbation:
 		return fmt.Sprintf("strategy %q", c.name())
 	case c.Factors == FactorsNoisy && !p.Local:
@@ -71,6 +77,9 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 	}
 	if c.newton() {
 		return c.stepsPosterior(trace)
+	}
+	if c.climbs() {
+		return c.climbingPosterior(trace)
 	}
 	r := reading{c: c, prior: c.floats(c.prior())}
 	for _, o := range trace {
@@ -209,6 +218,12 @@ func (r *reading) addCurvature(o Observation) error {
 		r.entryVar = make([]float64, n)
 	}
 	unit := math.Ldexp(1, -int(c.FracBits)) / c.curvatureScale()
+	if p := c.params(); c.climbs() { // the update is the mean of the steps' sums over samples
+		o.Variance /= float64(p.Steps)
+		if p.Sampling != SamplingNone {
+			o.Variance /= p.SampleRate * p.SampleRate
+		}
+	}
 	from := c.sliceStart(o.Round)
 	for i := 0; i < c.Dim() && from+i < n; i++ {
 		r.entries[from+i] += float64(o.Sum[i]) * unit
@@ -254,14 +269,16 @@ func (r *reading) posterior() (m *gauss.Moments, marginal []float64, err error) 
 // factors are then where the clips left them, and hold little of the data.
 func (r *reading) hidden() bool {
 	c := r.c
-	if c.Family != gauss.MeanField || c.params().Shards != 1 || c.Clip == 0 || r.parties == 0 {
+	updates := !c.traits().records && c.params().Shards == 1 && c.Clip > 0
+	if c.Family != gauss.MeanField || !updates || r.parties == 0 {
 		return false
 	}
 	at := r.settled()
 	reach := float64(r.parties) * c.Clip * r.reach
 	shown := 0.0
-	for i, h := range at.Linear {
-		shown += h*h + at.Precision[i]*at.Precision[i]/4 - 2*at.Variance
+	for i, h := range at.Scores {
+		shown += h*h - at.ScoreNoise[i]
+		shown += (at.Precision[i]*at.Precision[i] - at.PrecisionNoise[i]) / 4
 	}
 	return shown > reach*reach/4
 }
@@ -379,14 +396,18 @@ func (r *reading) settled() noiseaware.Diagonal {
 	}
 	floats.Scale(1/floats.Sum(weights), weights)
 	d := r.c.Weights()
-	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Linear: make([]float64, d),
-		Precision: make([]float64, d), Point: make([]float64, d)}
+	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scores: make([]float64, d),
+		Precision: make([]float64, d), Point: make([]float64, d), Origin: make([]float64, d)}
 	for s, w := range weights {
-		floats.AddScaled(out.Linear, w, r.naturals[s][:d])
+		floats.AddScaled(out.Scores, w, r.naturals[s][:d])
 		floats.AddScaled(out.Precision, -2*w, r.naturals[s][d:2*d])
 		floats.AddScaled(out.Point, w, r.points[s])
 	}
 	w := mat.NewVecDense(n, weights)
-	out.Variance = mat.Inner(w, r.covariance(), w)
+	v := mat.Inner(w, r.covariance(), w)
+	for range d {
+		out.ScoreNoise = append(out.ScoreNoise, v)
+		out.PrecisionNoise = append(out.PrecisionNoise, 4*v)
+	}
 	return out
 }

@@ -46,16 +46,24 @@ func (l *Learner) proposeRecords(ctx context.Context, round int, q []int64, st b
 	for i := range natural {
 		natural[i] -= base[i]
 	}
-	p := Proposal{Update: make([]int64, len(natural)),
+	return l.sent(round, d, natural, nil)
+}
+
+// sent is the proposal of an update, with these memo rows; nil is the update itself.
+func (l *Learner) sent(round int, d *descent, update []float64, rows [][]int64) (Proposal, error) {
+	p := Proposal{Update: make([]int64, len(update)),
 		ClippedFraction: float64(d.clipped) / float64(max(d.seen, 1))}
-	fixedpoint.ClipReal(natural, l.cfg.updateClip())
-	if err := l.cfg.grid().Round(p.Update, natural); err != nil {
+	fixedpoint.ClipReal(update, l.cfg.updateClip())
+	if err := l.cfg.grid().Round(p.Update, update); err != nil {
 		return Proposal{}, err
 	}
 	if err := l.boundUpdate(p.Update); err != nil {
 		return Proposal{}, err
 	}
-	p.Memo = l.cfg.encode(block{kind: kindMemo, round: round, rows: [][]int64{p.Update}})
+	if rows == nil {
+		rows = [][]int64{p.Update}
+	}
+	p.Memo = l.cfg.encode(block{kind: kindMemo, round: round, rows: rows})
 	return p, nil
 }
 

@@ -21,6 +21,8 @@ func TestNoiseOfEveryStrategy(t *testing.T) {
 	natural := pvi.Fit{Optimiser: pvi.Natural, Steps: 1, LearningRate: 1}
 	newton := pvi.Fit{Optimiser: pvi.Newton, Steps: 1, LearningRate: 1}
 	descent := pvi.Optimisation{Steps: 5, LearningRate: 0.05, Sampling: pvi.SamplingPoisson, SampleRate: 0.5}
+	climb := descent
+	climb.Optimiser = pvi.Natural
 	const unfinished, strategy, network = "may stop before", "strategy", "not linear"
 	for _, tc := range []struct {
 		name     string
@@ -38,9 +40,10 @@ func TestNoiseOfEveryStrategy(t *testing.T) {
 		{"perturbation", pvi.Perturbation{Fit: natural}, pvi.Logistic, ""},
 		{"averaging", pvi.Averaging{Shards: 3, Fit: natural}, pvi.Logistic, strategy},
 		{"optimisation", descent, pvi.Logistic, strategy},
+		{"optimisation natural", climb, pvi.Logistic, ""},
 		{"optimisation network", descent, pvi.BNN, network},
 		{"hybrid", hybrid(t), pvi.Linear, strategy},
-		{"analytic", pvi.Analytic{}, pvi.Linear, strategy},
+		{"analytic", pvi.Analytic{}, pvi.Linear, ""},
 		{"committee, same prior", pvi.BCMSame{Optimisation: descent}, pvi.Logistic, strategy},
 		{"committee, split prior", pvi.BCMSplit{Optimisation: descent, Parties: 3}, pvi.Logistic, strategy},
 	} {

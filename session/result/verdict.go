@@ -352,7 +352,11 @@ func optimisationNoise(p *protocol.Plan, c pvi.Config, q *pvi.Posterior, sum flo
 		sum /= s.SampleRate
 	}
 	damping := func(round uint32) float64 { return c.Damping / (1 + c.DampingDecay*float64(round-1)) }
-	last := damping(p.Rounds)
+	rounds := p.Rounds
+	if c.CurvatureFrom > 0 {
+		rounds = uint32(min(int(rounds), c.CurvatureFrom-1))
+	}
+	last := damping(rounds)
 	pace := s.LearningRate * last
 	for _, sd := range q.SD() {
 		switch s.Optimiser {
@@ -363,7 +367,7 @@ func optimisationNoise(p *protocol.Plan, c pvi.Config, q *pvi.Posterior, sum flo
 		case pvi.SGD:
 			e := sum * s.LearningRate * math.Sqrt(float64(s.Steps))
 			square := 0.0
-			for r := range p.Rounds {
+			for r := range rounds {
 				square += damping(r+1) * damping(r+1)
 			}
 			all = append(all, e*math.Sqrt(square))

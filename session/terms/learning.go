@@ -107,7 +107,7 @@ func (l LearningConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 			t.Rounds += l.centring(d, t, schema, centre.Rounds(t.Rounds))
 		}
 		d = l.draft(t, schema)
-		if byRecords(d.name) { // the noise is known, and costly to compute
+		if byRecords(d.name) && t.Rounds == defaults.RoundsOf(d.name) { // the noise is known, and costly
 			f.Rounds = t.Rounds
 		} else if f, err = t.facts(d, l, schema); err != nil {
 			return nil, 0, err
@@ -194,7 +194,7 @@ func (l LearningConfig) fits(s pvi.StrategyName) error {
 	case (s == pvi.NameAnalytic || s == pvi.NameHybrid) && l.Model != string(pvi.Linear):
 		return fmt.Errorf("strategy: %s is for linear regression, whose terms are sums over records, and the "+
 			"model is %s: leave strategy out", s, l.Model)
-	case l.CurvatureRounds > 0 && byRecords(s):
+	case l.CurvatureRounds > 0 && byRecords(s) && s != pvi.NameOptimisation && s != pvi.NameHybrid:
 		return fmt.Errorf("curvature_rounds is %d, want none with strategy %q", l.CurvatureRounds, s)
 	}
 	return nil
@@ -275,6 +275,9 @@ func (t Terms) facts(d draft, l LearningConfig, schema *dataset.Schema) (default
 	}
 	shape := f
 	shape.Noise = 1
+	if byRecords(d.name) { // no curvature rounds that nobody named
+		shape.Noise = 0
+	}
 	t.Rounds = orElse(t.Rounds, l.fill(&d, shape))
 	d.cfg.Clip = 1
 	cfg, err := d.config()

@@ -102,12 +102,8 @@ func (l LearningConfig) shards(d *draft, f defaults.Facts, way func(defaults.Fac
 		c.StartPrecision = orElse(c.StartPrecision, p.Start)
 		c.PrecisionFloor = orElse(c.PrecisionFloor, p.Floor)
 	}
-	c.CurvatureFrom = 0
-	c.CurvatureBound = 0
-	if curvature > 0 {
-		c.CurvatureFrom = rule.Rounds + 1
-		c.CurvatureBound = l.curvatureBound(d, f)
-	}
+	f.Rounds = rule.Rounds
+	l.last(d, f, curvature)
 	return total
 }
 
@@ -168,12 +164,24 @@ func (l LearningConfig) curvature(d *draft, f defaults.Facts, wanted int) int {
 	}
 	whole := d.cfg.CurvatureSlices()
 	fits := 2*whole <= wanted && (f.Rounds == 0 || 3*whole <= f.Rounds)
-	natural := d.cfg.Model == pvi.Linear || d.cfg.Model == pvi.Logistic && !l.named()
-	if !fits || !natural || f.Noise == 0 || !f.ShowsCurvature() || d.name != pvi.NameVirtual || d.p.Local ||
+	regression := d.cfg.Model == pvi.Linear || d.cfg.Model == pvi.Logistic
+	shards := d.name == pvi.NameVirtual && !d.p.Local && (d.cfg.Model == pvi.Linear || !l.named())
+	records := (d.name == pvi.NameOptimisation || d.name == pvi.NameHybrid) && d.p.Optimiser == pvi.Natural
+	if !fits || !regression || !shards && !records || f.Noise == 0 || !f.ShowsCurvature() ||
 		d.cfg.Family != gauss.MeanField {
 		return 0
 	}
 	return whole
+}
+
+// last fills in the rounds that reveal the curvature, after those that learn.
+func (l LearningConfig) last(d *draft, f defaults.Facts, curvature int) {
+	d.cfg.CurvatureFrom = 0
+	d.cfg.CurvatureBound = 0
+	if curvature > 0 {
+		d.cfg.CurvatureFrom = f.Rounds + 1
+		d.cfg.CurvatureBound = l.curvatureBound(d, f)
+	}
 }
 
 // curvatureBound is the norm of a shard's slice of the curvature that becomes the clip, which
@@ -185,7 +193,7 @@ func (l LearningConfig) curvatureBound(d *draft, f defaults.Facts) float64 {
 		size = 1.5 * f.Norm * f.Norm / (d.cfg.NoiseSD * d.cfg.NoiseSD)
 	}
 	rows := float64(max(1, d.p.ShardRows))
-	if d.p.ShardRows == 0 {
+	if d.p.ShardRows == 0 && !byRecords(d.name) {
 		rows = max(1, float64(f.AssumedRecords())/float64(f.Parties*d.p.Shards))
 	}
 	v := size * rows / math.Sqrt(float64(d.cfg.CurvatureSlices()))
@@ -231,6 +239,10 @@ func (l LearningConfig) records(d *draft, f defaults.Facts) int {
 			d.p.Optimiser = pvi.SGD
 		}
 	}
+	rounds := defaults.RoundsOf(d.name)
+	curvature := l.curvature(d, f, rounds)
+	total := orElse(f.Rounds, rounds+curvature)
+	f.Rounds = total - curvature
 	var rule defaults.Steps
 	switch {
 	case c.Model == pvi.BNN && d.p.Optimiser == pvi.SGD:
@@ -260,7 +272,8 @@ func (l LearningConfig) records(d *draft, f defaults.Facts) int {
 	c.Clip = orElse(c.Clip, rule.Clip)
 	c.Damping = orElse(c.Damping, rule.Damping)
 	c.DampingDecay = orElse(c.DampingDecay, rule.Decay)
-	return orElse(f.Rounds, defaults.RoundsOf(d.name))
+	l.last(d, f, curvature)
+	return total
 }
 
 // analytic fills in sums of records' natural parameters.

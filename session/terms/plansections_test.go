@@ -98,7 +98,8 @@ func TestPlanSections(t *testing.T) {
 		"no records":    {strings.Replace(global, "records = 1000", "records = 0", 1), "records is 0, want 1"},
 		"strategy of lines": {strings.Replace(virtual, "virtual", "hybrid", 1),
 			"[learning] strategy: hybrid is for linear regression"},
-		"no curvature": {optimisation + "curvature_rounds = 1\n", "curvature_rounds is 1, want none"},
+		"no curvature": {strings.Replace(optimisation, `"optimisation"`, `"bcm-same"`, 1) +
+			"curvature_rounds = 1\n", "curvature_rounds is 1, want none"},
 		"all rounds": {strings.Replace(statistics, "moment_rounds = 1", "moment_rounds = 4", 1),
 			"moment_rounds"},
 	} {

@@ -1,0 +1,225 @@
+package pvi
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/gauss"
+	"choir/learn/noiseaware"
+)
+
+// climbing is a trace of rounds of natural-gradient steps with noise at every party.
+//
+// From the factor t_i a party takes T steps of rate a, each towards a noisy estimate g_ik of its best
+// factor at its own point. With A = 1 - (1-a)^T and w_k = a (1-a)^(T-k) / A the update is
+// A (sum_k w_k g_ik - t_i). All factors t_i together are the public state without the prior, so
+//
+//	sum/A + state - prior = sum_ik w_k g_ik
+//
+// observes the likelihood's natural parameters near the public point, with fresh noise in every round.
+type climbing struct {
+	reading
+	scores    [][]float64
+	noise     [][]float64 // variances of the scores' noise
+	precision [][]float64 // of the likelihood's factors
+	doubt     [][]float64 // variances of their noise
+	sampling  []float64   // covariances of the samples' errors, in curvatures
+}
+
+// climbs reports whether parties take noisy natural-gradient steps.
+func (c Config) climbs() bool {
+	return (c.name() == NameOptimisation || c.name() == NameHybrid) && c.params().Optimiser == Natural
+}
+
+// climbingPosterior is NoiseAware of noisy natural-gradient steps.
+func (c Config) climbingPosterior(trace []Observation) (*Posterior, error) {
+	r := climbing{reading: reading{c: c, prior: c.floats(c.prior())}}
+	for _, o := range trace {
+		if o.Others || o.Round == 1 && c.name() == NameHybrid {
+			continue // its noise is not in later sums
+		}
+		if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() {
+			return nil, fmt.Errorf("observation of round %d: %w", o.Round, ErrShape)
+		}
+		add := r.add
+		if c.curvatureRound(o.Round) {
+			add = r.addCurvature
+		}
+		if err := add(o); err != nil {
+			return nil, fmt.Errorf("observation of round %d: %w", o.Round, err)
+		}
+	}
+	if len(r.points) == 0 {
+		return nil, fmt.Errorf("no round of learning: %w", gauss.ErrImproper)
+	}
+	m, marginal, err := r.posterior()
+	if err != nil {
+		return nil, fmt.Errorf("noise-aware posterior: %w", err)
+	}
+	q, err := c.at(m)
+	if err != nil {
+		return nil, err
+	}
+	q.marginal = marginal
+	q.rare = r.rare
+	return q, nil
+}
+
+// posterior returns the moments, and the variances of single weights where they are others.
+func (r *climbing) posterior() (m *gauss.Moments, marginal []float64, err error) {
+	curvature, ok := r.curvature()
+	if !ok {
+		m, marginal = r.settled().Posterior()
+		return m, marginal, nil
+	}
+	if p := r.c.params(); p.Sampling != SamplingNone {
+		curvature.SD = math.Hypot(curvature.SD, r.sampled(curvature.Matrix, p))
+	}
+	t := noiseaware.Trace{Prior: r.c.PriorPrecision, Points: r.points, Scores: r.scores,
+		Noise: mat.NewSymDense(len(r.points), nil), Sampling: r.sampling, Curvature: curvature}
+	for s, v := range r.noise {
+		t.Noise.SetSym(s, s, floats.Sum(v)/float64(len(v)))
+	}
+	t.Variance = func(weights []float64) []float64 {
+		out := make([]float64, r.c.Weights())
+		for s, w := range weights {
+			floats.AddScaled(out, w*w, r.noise[s])
+		}
+		return out
+	}
+	if r.c.Model == Logistic {
+		t.Spread = r.spreads
+		t.CurvatureSpread = r.spread
+		t.CurvaturePoint = r.at
+		t.Records = r.records
+	}
+	if r.rare, err = t.Rare(); err != nil {
+		return nil, nil, err
+	}
+	return t.Posterior()
+}
+
+// sampled is the standard deviation of the samples' error on an entry of the curvature, for records
+// of about the same length.
+func (r *climbing) sampled(h *mat.SymDense, p Params) float64 {
+	square, least := 0.0, r.counts[0]
+	for i := range r.c.Weights() {
+		square += h.At(i, i) * h.At(i, i) / float64(r.c.Weights())
+	}
+	for _, n := range r.counts {
+		least = min(least, n)
+	}
+	if r.records == 0 {
+		return 0
+	}
+	return math.Sqrt((1 - p.SampleRate) / p.SampleRate * square / r.records / (least * float64(p.Steps)))
+}
+
+// add adds a round of steps.
+func (r *climbing) add(o Observation) error {
+	c, p := r.c, r.c.params()
+	repaired, _, err := c.repair(o.Raw)
+	if err != nil {
+		return err
+	}
+	raw, q := c.floats(o.Raw), c.floats(repaired)
+	d := c.Weights()
+	path, weights, moved := r.path(q, o)
+	unit := math.Ldexp(1, -int(c.FracBits))
+	v := o.Variance * unit * unit * floats.Dot(weights, weights)
+	if p.Sampling != SamplingNone {
+		v /= p.SampleRate * p.SampleRate
+		r.sampling = append(r.sampling, floats.Dot(weights, weights)*(1-p.SampleRate)/p.SampleRate)
+	}
+	natural := make([]float64, len(q))
+	for i, x := range o.Sum {
+		natural[i] = float64(x)*unit/moved + (1-c.Beta)*raw[i] + c.Beta*q[i] - r.prior[i]
+	}
+	point, score, noise := make([]float64, d), make([]float64, d), make([]float64, d)
+	precision, doubt, spread := make([]float64, d), make([]float64, d), make([]float64, d)
+	for i := range d {
+		wide := 0.0
+		for k, w := range weights {
+			point[i] += w * path[k][i]
+		}
+		for k, w := range weights {
+			wide += w * w * (path[k][i] - point[i]) * (path[k][i] - point[i]) / floats.Dot(weights, weights)
+		}
+		spread[i] = -1 / (2 * q[d+i])
+		precision[i] = -2 * natural[d+i]
+		doubt[i] = v / (p.sdUnit() * p.sdUnit() * spread[i] * spread[i])
+		score[i] = natural[i] - precision[i]*point[i]
+		noise[i] = v/spread[i] + doubt[i]*wide
+	}
+	r.points = append(r.points, point)
+	r.spreads = append(r.spreads, spread)
+	r.scores = append(r.scores, score)
+	r.noise = append(r.noise, noise)
+	r.precision = append(r.precision, precision)
+	r.doubt = append(r.doubt, doubt)
+	return nil
+}
+
+// path returns the means at which the parties take their steps, on average, with the steps' weights,
+// and the share of the way to their best factors that a round goes.
+func (r *climbing) path(q []float64, o Observation) (means [][]float64, weights []float64, moved float64) {
+	c, p := r.c, r.c.params()
+	d, steps := c.Weights(), p.Steps
+	left := 1.0
+	for range steps {
+		left *= 1 - p.LearningRate
+	}
+	moved = 1 - left
+	unit := math.Ldexp(1, -int(c.FracBits)) / float64(max(o.Parties, 1))
+	gone := 0.0
+	for k := range steps {
+		mean := make([]float64, d)
+		for i := range mean {
+			at := min(q[d+i]+gone*float64(o.Sum[d+i])*unit/moved, -c.PrecisionFloor/2)
+			mean[i] = (q[i] + gone*float64(o.Sum[i])*unit/moved) / (-2 * at)
+		}
+		means = append(means, mean)
+		weights = append(weights, p.LearningRate*math.Pow(1-p.LearningRate, float64(steps-1-k))/moved)
+		gone += p.LearningRate * (1 - gone)
+	}
+	return means, weights, moved
+}
+
+// settled is the mean of the rounds of least variance. As in a noiseaware.Trace, a round far from the
+// last point is less reliable.
+func (r *climbing) settled() noiseaware.Diagonal {
+	n, d := len(r.points), r.c.Weights()
+	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scores: make([]float64, d),
+		Precision: make([]float64, d), Point: make([]float64, d), ScoreNoise: make([]float64, d),
+		PrecisionNoise: make([]float64, d)}
+	mean := make([]float64, d)
+	for _, p := range r.precision {
+		floats.AddScaled(mean, 1/float64(n), p)
+	}
+	weights := make([]float64, n)
+	for s := range weights {
+		v := math.SmallestNonzeroFloat64
+		for i, x := range r.points[s] {
+			far := max(mean[i], 0) * (x - r.points[n-1][i])
+			v += r.noise[s][i] + far*far
+		}
+		weights[s] = 1 / v
+	}
+	floats.Scale(1/floats.Sum(weights), weights)
+	for s, w := range weights {
+		floats.AddScaled(out.Precision, w, r.precision[s])
+		floats.AddScaled(out.Point, w, r.points[s])
+		floats.AddScaled(out.ScoreNoise, w*w, r.noise[s])
+		floats.AddScaled(out.PrecisionNoise, w*w, r.doubt[s])
+	}
+	for s, w := range weights {
+		for i := range d {
+			out.Scores[i] += w * (r.scores[s][i] + r.precision[s][i]*(r.points[s][i]-out.Point[i]))
+		}
+	}
+	out.Origin = out.Point
+	return out
+}

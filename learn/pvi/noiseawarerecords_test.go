@@ -1,0 +1,226 @@
+package pvi
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+
+	"choir/crypto/fixedpoint"
+	"choir/learn/gauss"
+)
+
+// climbingConfig takes two noisy natural-gradient steps a round, with curvature rounds from one on.
+func climbingConfig(m Model, from int) Config {
+	c := logisticConfig()
+	if m == Linear {
+		c = linearConfig(gauss.MeanField)
+		c.StartPrecision = 4
+	}
+	c.Beta = 0
+	c.Damping = 0.4
+	c.DampingDecay = 0
+	c.Clip = 0
+	c.Strategy = Optimisation{Optimiser: Natural, SDUnit: 4, Steps: 2, LearningRate: 0.3}
+	c.CurvatureFrom = from
+	c.CurvatureBound = 3
+	return c
+}
+
+// observeClimb runs parties with local noise of this variance and returns what rounds revealed.
+func observeClimb(t *testing.T, c Config, parts []Data, rounds int, variance uint64) []Observation {
+	t.Helper()
+	var learners []*Learner
+	var states [][]byte
+	for i, d := range parts {
+		l := noised(t, learner(t, c, d, 1/float64(len(parts))), variance, byte(i+1))
+		learners = append(learners, l)
+		states = append(states, l.InitialState())
+	}
+	raw, records := c.Initial(), 0
+	for _, d := range parts {
+		records += d.Rows()
+	}
+	var trace []Observation
+	for round := 1; round <= rounds; round++ {
+		sum := make([]int64, c.Dim())
+		for i, l := range learners {
+			p := propose(t, l, round, raw, states[i])
+			if err := addInto(sum, p.Update); err != nil {
+				t.Fatal(err)
+			}
+			states[i] = settle(t, l, round, states[i], p)
+		}
+		trace = append(trace, Observation{Round: round, Raw: raw, Sum: sum, Parties: len(parts),
+			Variance: float64(variance) * float64(len(parts)), Records: float64(records)})
+		next, err := c.Fold(round, raw, sum)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw = next
+	}
+	return trace
+}
+
+// TestClimbReadsTheScore: without noise every round of steps, however far from the end, gives the
+// regression's score where the parties were, to within a hundredth of the first, and the curvature
+// rounds its curvature.
+func TestClimbReadsTheScore(t *testing.T) {
+	const rounds = 4
+	c := climbingConfig(Linear, rounds+1)
+	data := dense(c, 3, 60)
+	trace := observeClimb(t, c, []Data{data}, rounds+c.CurvatureSlices(), 0)
+	r := climbing{reading: reading{c: c, prior: c.floats(c.prior())}}
+	for _, o := range trace {
+		add := r.add
+		if c.curvatureRound(o.Round) {
+			add = r.addCurvature
+		}
+		if err := add(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	curvature, ok := r.curvature()
+	if !ok || len(r.scores) != rounds {
+		t.Fatalf("curvature %v, %d scores", ok, len(r.scores))
+	}
+	weight := 1 / (c.NoiseSD * c.NoiseSD)
+	for j := range c.Features {
+		want := make([]float64, rounds)
+		row := make([]float64, c.Features)
+		for n, y := range data.Y {
+			x := data.X[n*c.Features : (n+1)*c.Features]
+			for i, xi := range x {
+				row[i] += weight * xi * x[j]
+			}
+			for s, point := range r.points {
+				left := y
+				for i, xi := range x {
+					left -= xi * point[i]
+				}
+				want[s] += weight * left * x[j]
+			}
+		}
+		for s, got := range r.scores {
+			if math.Abs(got[j]-want[s]) > 0.01*floats.Norm(r.scores[0], 2)/float64(1+s*s*s) {
+				t.Errorf("round %d: score %d is %v, want %v", s+1, j, got[j], want[s])
+			}
+		}
+		for i, want := range row {
+			if got := curvature.Matrix.At(i, j); math.Abs(got-want) > 1e-2 {
+				t.Errorf("curvature %d, %d is %v, want %v", i, j, got, want)
+			}
+		}
+	}
+}
+
+// TestClimbCovers: with noise that swamps the plain posterior the weights of the data stay within the
+// intervals: of optimisation with curvature rounds and without, sampled and not, of hybrid and analytic.
+func TestClimbCovers(t *testing.T) {
+	sampled := climbingConfig(Logistic, 13)
+	sampled = as(sampled, sampled.name(), func(p *Params) {
+		p.Sampling = SamplingPoisson
+		p.SampleRate = 0.5
+	})
+	bare := climbingConfig(Logistic, 0)
+	bare.CurvatureBound = 0
+	mixed := climbingConfig(Linear, 13)
+	mixed.Strategy = hybrid{mixed.Strategy.(Optimisation), 0}
+	sums := linearConfig(gauss.Full)
+	sums.DampingDecay = 1
+	sums.Strategy = Analytic{}
+	for name, c := range map[string]Config{"sampled": sampled, "bare": bare, "hybrid": mixed, "analytic": sums} {
+		t.Run(name, func(t *testing.T) {
+			if c.climbs() {
+				c.StartPrecision = 60
+				c.PrecisionFloor = 30
+			}
+			parts := []Data{dense(c, 6, 300), dense(c, 7, 300), dense(c, 8, 300)}
+			rounds := 12
+			if c.CurvatureFrom > 0 {
+				rounds += c.CurvatureSlices()
+			}
+			scale := 4.0 // of the noise on a release
+			switch c.name() {
+			case NameHybrid:
+				scale = 6
+			case NameAnalytic:
+				scale = 128
+			}
+			trace := observeClimb(t, c, parts, rounds, uint64(scale*scale*math.Ldexp(1, 2*int(c.FracBits))))
+			q, err := c.NoiseAware(trace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := trace[len(trace)-1]
+			plain, err := c.Posterior(last.Raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			truth, far := []float64{1.5, -1, 0, 0.5}, 0.0
+			for i, m := range plain.Mean() {
+				far = max(far, math.Abs(m-truth[i])/plain.SD()[i])
+			}
+			if far < 2.5 {
+				t.Errorf("the plain mean is %.1f sd from the truth at most: the noise is too small to test", far)
+			}
+			for i, m := range q.Mean() {
+				if z := (m - truth[i]) / q.SD()[i]; math.Abs(z) > 4 || q.SD()[i] > 0.9 {
+					t.Errorf("weight %d is %v sd from the truth; sd %v", i, z, q.SD()[i])
+				}
+			}
+		})
+	}
+}
+
+// TestClimbCurvatureSensitivity: one record moves every release of a curvature round by at most the
+// sensitivity, however large it is, and the round leaves state and factor.
+func TestClimbCurvatureSensitivity(t *testing.T) {
+	for _, m := range []Model{Logistic, Linear} {
+		c := climbingConfig(m, 2)
+		c.Clip = 0.5
+		limit, err := c.Sensitivity(ReplaceRecord)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := dense(c, 5, 30)
+		most := 0.0
+		for _, factor := range []float64{-30, 0.1, 1e3, 1e200} {
+			other := Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
+			for j := range c.Features {
+				other.X[7*c.Features+j] *= factor
+			}
+			// The mean of two equal releases.
+			a, b := noised(t, learner(t, c, data, 1), 0, 1), noised(t, learner(t, c, other, 1), 0, 1)
+			for round := 2; round < 2+c.CurvatureSlices(); round++ {
+				state := a.InitialState()
+				pa := propose(t, a, round, c.Initial(), state)
+				pb := propose(t, b, round, c.Initial(), b.InitialState())
+				diff := make([]int64, c.Dim())
+				for i := range diff {
+					diff[i] = pa.Update[i] - pb.Update[i]
+				}
+				if !fixedpoint.NormSquaredAtMost(diff, limit) {
+					t.Errorf("%s: a release moved by more than %d", m, limit)
+				}
+				most = max(most, norm(diff)/float64(limit))
+				next, err := c.Fold(round, c.Initial(), pa.Update)
+				if err != nil || !slices.Equal(next, c.Initial()) {
+					t.Errorf("%s: the state changed, %v", m, err)
+				}
+				before, err := a.factors(state)
+				if err != nil {
+					t.Fatal(err)
+				}
+				after, err := a.factors(settle(t, a, round, state, pa))
+				if err != nil || !slices.EqualFunc(before, after, slices.Equal) {
+					t.Errorf("%s: factors changed, %v", m, err)
+				}
+			}
+		}
+		if most < 0.05 {
+			t.Errorf("%s: a record moved a release by %.3f of the sensitivity at most", m, most)
+		}
+	}
+}
