@@ -70,6 +70,10 @@ func (p *Page) study(d document, brief bool) error {
 	}
 	p.add(s)
 	p.add(Section{Heading: "Results", Table: tableOf(r.Table())})
+	if len(r.Calibration) > 0 {
+		p.add(Section{Heading: "Calibration", Text: []string{plain(study.CalibrationText)},
+			Table: tableOf(r.CalibrationTable())})
+	}
 	if len(r.Spent) > 0 {
 		p.add(Section{Heading: "Privacy spent", Table: tableOf(r.SpentTable())})
 	}

@@ -14,6 +14,9 @@ func (r *Result) Results(figures string) string {
 		fmt.Fprintf(&b, "![%s](%s.svg)\n\n", r.Title, r.FigureBase(figures, i))
 	}
 	b.WriteString(r.Table() + "\n")
+	if len(r.Calibration) > 0 {
+		b.WriteString(wrap(CalibrationText, "") + "\n\n" + r.CalibrationTable() + "\n")
+	}
 	if len(r.Spent) > 0 {
 		b.WriteString(r.SpentTable() + "\n")
 	}
@@ -27,6 +30,10 @@ func (r *Result) Results(figures string) string {
 func (r *Result) Details(figures string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Settings\n\n%d seed%s, transport %s.\n\n", r.Seeds, plural(r.Seeds), r.Transport)
+	if len(r.Calibration) > 0 && r.Transport == clear {
+		b.WriteString("Sums in the clear have the noise of a session's parties: on the integers they are\n" +
+			"the session's (`TestClearIsTheSession`).\n\n")
+	}
 	for _, s := range r.Settings {
 		b.WriteString(wrap("- "+s.Name+": "+s.Value, "  ") + "\n")
 	}
@@ -35,6 +42,9 @@ func (r *Result) Details(figures string) string {
 		r.Name, r.Seeds, figures)
 	return b.String()
 }
+
+// clear sums without a protocol; see package bed.
+const clear Transport = "clear"
 
 func plural(n int) string {
 	if n == 1 {

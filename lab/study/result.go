@@ -81,8 +81,10 @@ type Result struct {
 	Settings      []Setting `json:"settings"`
 	Spent         []Spent   `json:"spent"`
 	Rows          []Row     `json:"rows"`
-	Panels        []Panel   `json:"panels"`
-	Notes         []string  `json:"notes,omitempty"` // paragraphs after the table
+	// Calibration has the methods whose posteriors predict or have intervals.
+	Calibration []Calibration `json:"calibration,omitempty"`
+	Panels      []Panel       `json:"panels"`
+	Notes       []string      `json:"notes,omitempty"` // paragraphs after the table
 }
 
 // Setting is a hyper-parameter or another choice.

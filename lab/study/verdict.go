@@ -160,5 +160,5 @@ func (r *Result) Check() error {
 				row.Method, row.Measure)
 		}
 	}
-	return nil
+	return r.checkCalibration()
 }

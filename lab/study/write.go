@@ -25,7 +25,11 @@ func (r *Result) Write(dir string, formats ...string) error {
 	if err := atomicfile.WriteCSV(base+".csv", header, rows); err != nil {
 		return err
 	}
-	if err := atomicfile.WriteFile(base+".md", []byte(r.Table())); err != nil {
+	text := r.Table()
+	if len(r.Calibration) > 0 {
+		text += "\n" + r.CalibrationTable()
+	}
+	if err := atomicfile.WriteFile(base+".md", []byte(text)); err != nil {
 		return err
 	}
 	for i, f := range r.Figures() {
@@ -39,10 +43,11 @@ func (r *Result) Write(dir string, formats ...string) error {
 // panelsAFigure is how many panels are side by side.
 const panelsAFigure = 3
 
-// Figures are the result's panels, some to a figure.
+// Figures are the result's panels and its reliability curves, some to a figure.
 func (r *Result) Figures() (all []*figure.Figure) {
-	for i := 0; i < len(r.Panels); i += panelsAFigure {
-		all = append(all, r.figure(r.Panels[i:min(len(r.Panels), i+panelsAFigure)]))
+	panels := slices.Concat(r.Panels, r.reliability())
+	for i := 0; i < len(panels); i += panelsAFigure {
+		all = append(all, r.figure(panels[i:min(len(panels), i+panelsAFigure)]))
 	}
 	return all
 }
@@ -83,7 +88,15 @@ func (c Curve) drawn() figure.Curve {
 func (r *Result) cells() (header []string, rows [][]any) {
 	header = []string{"experiment", "case", "method", "measure", "seed", "value", "statistic", "ours",
 		"standard_error", "paper", "bar", "verdict"}
-	for _, row := range r.Rows {
+	all := slices.Clone(r.Rows)
+	for _, c := range r.Calibration {
+		for _, row := range c.rows() {
+			if row != nil {
+				all = append(all, *row)
+			}
+		}
+	}
+	for _, row := range all {
 		var paper, bar any
 		if row.Paper != nil {
 			paper = row.Paper.Value

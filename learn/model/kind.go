@@ -121,7 +121,7 @@ func linearKind() Kind {
 			if s.Stepped {
 				return newLinearRecords(space, x, y, noise, s.Floor)
 			}
-			return NewLinear(space, x, y, noise, s.Floor)
+			return newLinear(space, x, y, noise, s.Floor)
 		},
 		Predictor: func(s Settings, m *gauss.Moments) Predictor { return linearPredictor{m, s.NoiseSD} },
 	}

@@ -26,10 +26,10 @@ type Linear struct {
 	floor float64
 }
 
-// NewLinear returns a shard of len(y) rows over the space's d weights; x is row-major with
+// newLinear returns a shard of len(y) rows over the space's d weights; x is row-major with
 // len(y)*d numbers and is not kept. noise is the standard deviation of an observation,
 // floor the least precision of a lifted cavity. The caller has checked the data.
-func NewLinear(space gauss.Space, x, y []float64, noise, floor float64) *Linear {
+func newLinear(space gauss.Space, x, y []float64, noise, floor float64) *Linear {
 	d := space.Features
 	l := &Linear{space: space, rows: len(y), like: make([]float64, space.Dim()), floor: floor}
 	gram := make([]float64, d*d)

@@ -14,9 +14,9 @@ type LinearRecords struct {
 	weight float64 // 1/noise^2
 }
 
-// newLinearRecords is NewLinear that keeps x and y, without copying them.
+// newLinearRecords is newLinear that keeps x and y, without copying them.
 func newLinearRecords(space gauss.Space, x, y []float64, noise, floor float64) *LinearRecords {
-	return &LinearRecords{Linear: NewLinear(space, x, y, noise, floor), x: x, y: y,
+	return &LinearRecords{Linear: newLinear(space, x, y, noise, floor), x: x, y: y,
 		weight: 1 / (noise * noise)}
 }
 

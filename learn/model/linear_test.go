@@ -36,7 +36,7 @@ func TestFullLinearUpdateIsConjugate(t *testing.T) {
 	const d, n, noise = 4, 15, 0.5
 	x, y := targets(1, n, d)
 	s := gauss.Space{Family: gauss.Full, Features: d}
-	l := NewLinear(s, x, y, noise, 1)
+	l := newLinear(s, x, y, noise, 1)
 	q := make([]float64, s.Dim())
 	cavity := make([]float64, s.Dim())
 	dst := make([]float64, s.Dim())
@@ -86,7 +86,7 @@ func TestMeanFieldLinearUpdateIsTheOptimum(t *testing.T) {
 	const d, n, noise = 4, 6, 0.7
 	x, y := targets(2, n, d)
 	s := gauss.Space{Family: gauss.MeanField, Features: d}
-	l := NewLinear(s, x, y, noise, 1)
+	l := newLinear(s, x, y, noise, 1)
 	q := natural([]float64{1, 0, 2, -1}, []float64{1, 2, 3, 0.5})
 	cavity := natural([]float64{0.1, 0.2, -0.4, 0}, []float64{1, 0.5, 2, 1})
 	dst := make([]float64, s.Dim())
@@ -111,7 +111,7 @@ func TestMeanFieldLinearWithImproperCavity(t *testing.T) {
 	const d, n = 3, 2
 	x, y := targets(3, n, d)
 	s := gauss.Space{Family: gauss.MeanField, Features: d}
-	l := NewLinear(s, x, y, 1, 0.25)
+	l := newLinear(s, x, y, 1, 0.25)
 	q := natural([]float64{1, 0, 2}, []float64{1, 2, 3})
 	cavity := []float64{1, 1, 1, 40, -0.5, 1e9} // precisions -80, 1, -2e9
 	lifted := []float64{1, 1, 1, -0.125, -0.5, -0.125}
@@ -131,7 +131,7 @@ func TestMeanFieldLinearWithImproperCavity(t *testing.T) {
 func TestEmptyLinearShard(t *testing.T) {
 	for _, f := range []gauss.Family{gauss.MeanField, gauss.Full} {
 		s := gauss.Space{Family: f, Features: 3}
-		l := NewLinear(s, nil, nil, 1, 1)
+		l := newLinear(s, nil, nil, 1, 1)
 		q, dst := make([]float64, s.Dim()), make([]float64, s.Dim())
 		s.Prior(q, 2)
 		l.Update(NewWorkspace(3, 0), dst, q, q)

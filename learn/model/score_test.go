@@ -30,7 +30,7 @@ func TestScore(t *testing.T) {
 		{"logistic", NewLogistic(d, x, y, 1, 1), func(a, y float64) float64 {
 			return y*a - math.Log1p(math.Exp(a))
 		}},
-		{"linear", NewLinear(gauss.Space{Family: gauss.MeanField, Features: d}, x, y, 0.5, 1),
+		{"linear", newLinear(gauss.Space{Family: gauss.MeanField, Features: d}, x, y, 0.5, 1),
 			func(a, y float64) float64 { return -2 * (y - a) * (y - a) }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

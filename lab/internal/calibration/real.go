@@ -2,17 +2,15 @@ package calibration
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"choir/lab/bed"
 	"choir/lab/experiment"
+	"choir/lab/internal/quality"
 	"choir/lab/internal/randhie"
 	"choir/lab/study"
 	"choir/lab/uci"
 	"choir/learn/dataset"
-	"choir/learn/pvi"
-	"choir/session/result"
 )
 
 // set is a real data set.
@@ -66,10 +64,10 @@ func genuine(ctx context.Context, o study.Options) (*study.Result, error) {
 		if !o.Picks(s.name, names...) {
 			continue
 		}
-		t := &tally{all: map[string][]score{},
+		t := &tally{all: map[string][]study.Score{},
 			world: world{Name: s.name, Linear: s.linear, Parties: 10, Epsilon: 1}}
 		for _, seed := range o.Each() {
-			if err := t.real(ctx, o, s, uint64(seed)); err != nil {
+			if err := t.real(ctx, o, r, s, uint64(seed)); err != nil {
 				return nil, fmt.Errorf("%s, seed %d: %w", s.name, seed, err)
 			}
 			o.Tell(fmt.Sprintf("%s, seed %d", s.name, seed))
@@ -81,7 +79,7 @@ func genuine(ctx context.Context, o study.Options) (*study.Result, error) {
 }
 
 // real adds one repetition of a set.
-func (t *tally) real(ctx context.Context, o study.Options, s set, seed uint64) error {
+func (t *tally) real(ctx context.Context, o study.Options, r *study.Result, s set, seed uint64) error {
 	records, schema, err := s.open(o.DataDir)
 	if err != nil {
 		return err
@@ -98,12 +96,16 @@ func (t *tally) real(ctx context.Context, o study.Options, s set, seed uint64) e
 	if err := t.reference(d); err != nil {
 		return err
 	}
+	t.against = quality.Reference{Test: d.Test, Features: d.Schema.Dim(), Numbers: s.linear}
+	if t.against.SD, err = quality.NonPrivate(d.Train, d.Schema.Dim(), s.linear, noiseSD); err != nil {
+		return err
+	}
 	for _, m := range ways() {
 		if m.model != "" && m.model != t.world.model() || m.name == "trace" || m.name == "optimisation" ||
 			!o.Picks(m.name, "virtual", "dataset", "statistics", "global") {
 			continue
 		}
-		if err := t.predict(ctx, d, m, seed); err != nil {
+		if err := t.predict(ctx, r, d, m, seed); err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
 	}
@@ -111,27 +113,18 @@ func (t *tally) real(ctx context.Context, o study.Options, s set, seed uint64) e
 }
 
 // predict adds the log-likelihoods of a method with and without the noise.
-func (t *tally) predict(ctx context.Context, d *experiment.Data, m way, seed uint64) error {
+func (t *tally) predict(ctx context.Context, to *study.Result, d *experiment.Data, m way, seed uint64) error {
 	out, r, err := t.world.learn(ctx, d, m, seed)
 	if err != nil {
 		return err
 	}
-	own, err := result.NoiseAware(out.Plan, r.App, out.Trace)
-	if errors.Is(err, pvi.ErrUncorrected) {
-		return nil
-	}
-	if err != nil {
+	scores, err := t.against.Scores(out, r.App)
+	if err != nil || len(scores) < 2 {
 		return err
 	}
-	for _, q := range []struct {
-		name string
-		q    *pvi.Posterior
-	}{{plain, out.Last}, {aware, own}} {
-		s, err := q.q.Evaluate(d.Test)
-		if err != nil {
-			return err
-		}
-		t.add(m.name+", "+q.name, score{LogLik: s.LogLikelihood})
+	to.Calibrate(t.world.Name, m.name, scores...)
+	for _, s := range scores {
+		t.add(m.name+", "+s.Posterior, s)
 	}
 	return nil
 }
@@ -146,9 +139,9 @@ func (t *tally) predictions() []study.Row {
 		row := study.Row{Case: t.world.Name, Method: name, Measure: study.LogLikelihood}
 		gain := 0.0
 		for seed, s := range t.all[name] {
-			row.Values = append(row.Values, s.LogLik)
+			row.Values = append(row.Values, s.LogLikelihood)
 			if i%2 == 1 {
-				gain += (s.LogLik - t.all[t.names[i-1]][seed].LogLik) / float64(len(t.all[name]))
+				gain += (s.LogLikelihood - t.all[t.names[i-1]][seed].LogLikelihood) / float64(len(t.all[name]))
 			}
 		}
 		if i%2 == 1 {

@@ -4,15 +4,13 @@ package calibration
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"choir/lab/bed"
 	"choir/lab/experiment"
+	"choir/lab/internal/quality"
 	"choir/lab/study"
-	"choir/learn/pvi"
-	"choir/session/result"
 )
 
 // Studies are the tables of intervals and their coverage.
@@ -31,24 +29,18 @@ func Studies() []study.Study {
 	}
 }
 
-// Names of the posteriors of a method.
-const (
-	plain = "plain"
-	aware = "noise-aware"
-)
-
 // tally has the scores of one world by method and posterior.
 type tally struct {
-	world world
-	names []string
-	all   map[string][]score
-	width []float64 // the reference's mean standard deviation, by seed
+	world   world
+	names   []string
+	all     map[string][]study.Score
+	against quality.Reference // of the last seed
 	// prior and constant are the log-likelihoods of the prior's predictive and of the same
 	// prediction for all rows, that of the training rows' targets, by seed.
 	prior, constant []float64
 }
 
-func (t *tally) add(name string, s score) {
+func (t *tally) add(name string, s study.Score) {
 	if !slices.Contains(t.names, name) {
 		t.names = append(t.names, name)
 	}
@@ -80,7 +72,7 @@ func each(ctx context.Context, o study.Options, name string, all []world,
 		if !o.Picks(w.Name, names...) {
 			continue
 		}
-		t := &tally{world: w, all: map[string][]score{}}
+		t := &tally{world: w, all: map[string][]study.Score{}}
 		for _, seed := range o.Each() {
 			if err := t.seed(ctx, o, uint64(after(at)+seed)); err != nil {
 				return nil, fmt.Errorf("%s, seed %d: %w", w.Name, seed, err)
@@ -102,11 +94,11 @@ func (t *tally) seed(ctx context.Context, o study.Options, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	width, err := nonPrivate(d.Train, d.Schema.Dim(), w.Linear, noiseSD)
+	t.against = quality.Reference{Test: d.Test, Features: d.Schema.Dim(), Numbers: w.Linear, Truth: truth}
+	t.against.SD, err = quality.NonPrivate(d.Train, d.Schema.Dim(), w.Linear, noiseSD)
 	if err != nil {
 		return err
 	}
-	t.width = append(t.width, width)
 	if err := t.reference(d); err != nil {
 		return err
 	}
@@ -118,7 +110,7 @@ func (t *tally) seed(ctx context.Context, o study.Options, seed uint64) error {
 		if m.model != "" && m.model != w.model() || !o.Picks(m.name, names...) {
 			continue
 		}
-		if err := t.try(ctx, d, truth, m, seed); err != nil {
+		if err := t.try(ctx, d, m, seed); err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
 	}
@@ -126,27 +118,16 @@ func (t *tally) seed(ctx context.Context, o study.Options, seed uint64) error {
 }
 
 // try adds one method's scores.
-func (t *tally) try(ctx context.Context, d *experiment.Data, truth []float64, m way, seed uint64) error {
+func (t *tally) try(ctx context.Context, d *experiment.Data, m way, seed uint64) error {
 	o, r, err := t.world.learn(ctx, d, m, seed)
 	if err != nil {
 		return err
 	}
-	add := func(name string, q *pvi.Posterior) error {
-		s, err := scoreOf(q, truth, d, t.world.Linear)
-		t.add(m.name+", "+name, s)
-		return err
+	scores, err := t.against.Scores(o, r.App)
+	for _, s := range scores {
+		t.add(m.name+", "+s.Posterior, s)
 	}
-	if err := add(plain, o.Last); err != nil {
-		return err
-	}
-	q, err := result.NoiseAware(o.Plan, r.App, o.Trace)
-	if errors.Is(err, pvi.ErrUncorrected) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return add(aware, q)
+	return err
 }
 
 // allowed is how far a coverage may be from nominal.
@@ -155,7 +136,7 @@ const allowed = 0.05
 // rows are the world's part of the table.
 func (t *tally) rows() []study.Row {
 	rows := t.references()
-	add := func(name string, m study.Measure, why string, of func(seed int, s score) float64) {
+	add := func(name string, m study.Measure, why string, of func(seed int, s study.Score) float64) {
 		row := study.Row{Case: t.world.Name, Method: name, Measure: m, Why: why}
 		for i, s := range t.all[name] {
 			row.Values = append(row.Values, of(i, s))
@@ -163,13 +144,14 @@ func (t *tally) rows() []study.Row {
 		rows = append(rows, row.Mean())
 	}
 	for _, name := range t.names {
-		for k, level := range levels {
-			add(name, study.Coverage, t.judge(name, k, level), func(_ int, s score) float64 { return s.Coverage[k] })
+		for k, level := range study.Levels() {
+			add(name, study.Coverage, t.judge(name, k, level),
+				func(_ int, s study.Score) float64 { return s.Coverage[k] })
 		}
-		add(name, study.Width, "", func(i int, s score) float64 { return s.SD / t.width[i] })
-		add(name, study.LogLikelihood, "", func(_ int, s score) float64 { return s.LogLik })
+		add(name, study.Width, "", func(_ int, s study.Score) float64 { return s.Width })
+		add(name, study.LogLikelihood, "", func(_ int, s study.Score) float64 { return s.LogLikelihood })
 		if !t.world.Linear {
-			add(name, study.ECE, "", func(_ int, s score) float64 { return s.ECE })
+			add(name, study.ECE, "", func(_ int, s study.Score) float64 { return s.ECE })
 		}
 	}
 	return rows
@@ -205,6 +187,7 @@ func (t *tally) judge(name string, k int, level float64) string {
 
 // panel draws coverage against the nominal level.
 func (t *tally) panel() study.Panel {
+	levels := study.Levels()
 	p := study.Panel{Title: t.world.Name, XLabel: "nominal", YLabel: "coverage", YMin: 0, YMax: 1,
 		Curves: []study.Curve{{Name: "nominal", X: levels[:], Y: levels[:]}}}
 	for _, name := range t.names {

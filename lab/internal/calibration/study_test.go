@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"choir/lab/internal/quality"
 	"choir/lab/study"
 )
 
@@ -35,7 +36,7 @@ func TestStudy(t *testing.T) {
 // TestNoiseAwareCoversTheTruth is the logistic world of the study, with fewer rows: the plain
 // intervals cover less than half, the noise-aware ones cover, and they predict as well.
 func TestNoiseAwareCoversTheTruth(t *testing.T) {
-	tl := &tally{world: world{"reduced", false, 6000, 12, 0.4, 10, 2, 0}, all: map[string][]score{}}
+	tl := &tally{world: world{"reduced", false, 6000, 12, 0.4, 10, 2, 0}, all: map[string][]study.Score{}}
 	for seed := range uint64(3) {
 		if err := tl.seed(t.Context(), study.Options{Only: []string{"virtual"}}, seed); err != nil {
 			t.Fatal(err)
@@ -47,7 +48,7 @@ func TestNoiseAwareCoversTheTruth(t *testing.T) {
 		b := tl.all["virtual, plain"][i]
 		cover[0] += b.Coverage[1] / 3
 		cover[1] += a.Coverage[1] / 3
-		gain += (a.LogLik - b.LogLik) / 3
+		gain += (a.LogLikelihood - b.LogLikelihood) / 3
 	}
 	if cover[0] > 0.6 || cover[1] < 0.75 || gain < 0 {
 		t.Errorf("90 %% intervals cover %.3f, noise-aware %.3f; gain %.4f", cover[0], cover[1], gain)
@@ -57,14 +58,14 @@ func TestNoiseAwareCoversTheTruth(t *testing.T) {
 // TestRareClass is a world of the study of rare classes: the noise-aware posterior predicts about as well as
 // the rate of the class or better.
 func TestRareClass(t *testing.T) {
-	tl := &tally{world: rare(true)[0], all: map[string][]score{}}
+	tl := &tally{world: rare(true)[0], all: map[string][]study.Score{}}
 	loss := 0.0
 	const seeds = 4
 	for seed := range uint64(seeds) {
 		if err := tl.seed(t.Context(), study.Options{Only: []string{"virtual"}}, seed); err != nil {
 			t.Fatal(err)
 		}
-		loss += (tl.constant[seed] - tl.all["virtual, noise-aware"][seed].LogLik) / seeds
+		loss += (tl.constant[seed] - tl.all["virtual, noise-aware"][seed].LogLikelihood) / seeds
 	}
 	if loss > 0.01 {
 		t.Errorf("log-likelihood %.4f below that of the rate of the class", loss)
@@ -83,11 +84,11 @@ func TestReal(t *testing.T) {
 	}
 	before := map[string]float64{}
 	for _, row := range r.Rows {
-		name, ok := strings.CutSuffix(row.Method, ", "+aware)
+		name, ok := strings.CutSuffix(row.Method, ", "+quality.Aware)
 		if ok && name != "dataset" && row.Ours < before[row.Case+name]-0.05 {
 			t.Errorf("%s, %s: %.4f, plain %.4f", row.Case, row.Method, row.Ours, before[row.Case+name])
 		}
-		if name, ok := strings.CutSuffix(row.Method, ", "+plain); ok {
+		if name, ok := strings.CutSuffix(row.Method, ", "+quality.Plain); ok {
 			before[row.Case+name] = row.Ours
 		}
 	}

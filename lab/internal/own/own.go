@@ -13,6 +13,7 @@ import (
 
 	"choir/lab/bed"
 	"choir/lab/experiment"
+	"choir/lab/internal/quality"
 	"choir/lab/internal/task"
 	"choir/lab/study"
 	"choir/learn/global"
@@ -35,7 +36,8 @@ type trial struct {
 	name, title, source string
 	cases               []sharing
 	methods             []method
-	load                func(o study.Options, c sharing, seed uint64) (*experiment.Data, error)
+	// load also returns the weights that made the data, nil where they aren't known.
+	load func(o study.Options, c sharing, seed uint64) (*experiment.Data, []float64, error)
 }
 
 // sharing is how the rows are dealt to the parties, as in [DP-PVI].
@@ -111,23 +113,45 @@ func (t trial) run(ctx context.Context, o study.Options) (*study.Result, error) 
 	return r, nil
 }
 
-// found are the two scores of each method by seed.
-type found map[string][2][]float64
+// found are the two scores of each method by seed, and where its calibration goes.
+type found struct {
+	scores  map[string][2][]float64
+	against quality.Reference // of the seed
+	to      *study.Result
+	where   string
+}
 
-func (f found) note(method string, accuracy, logLik float64) {
-	v := f[method]
+func (f *found) note(method string, accuracy, logLik float64) {
+	v := f.scores[method]
 	v[0], v[1] = append(v[0], accuracy), append(v[1], logLik)
-	f[method] = v
+	f.scores[method] = v
+}
+
+// run notes the scores of a run.
+func (f *found) run(method string, out *bed.Outcome, a app.Spec, d *experiment.Data) (pvi.Scores, error) {
+	s, err := out.Last.Evaluate(d.Test)
+	if err != nil {
+		return s, err
+	}
+	f.note(method, s.Accuracy, s.LogLikelihood)
+	all, err := f.against.Scores(out, a)
+	f.to.Calibrate(f.where, method, all...)
+	return s, err
 }
 
 func (t trial) add(ctx context.Context, o study.Options, r *study.Result, c sharing) error {
-	f := found{}
+	f := &found{scores: map[string][2][]float64{}}
 	for _, seed := range o.Each() {
-		d, err := t.load(o, c, uint64(seed))
+		d, truth, err := t.load(o, c, uint64(seed))
 		if err != nil {
 			return err
 		}
-		spent, err := t.learn(ctx, o, c.name, d, uint64(seed), f)
+		against, err := quality.Logistic(d, truth)
+		if err != nil {
+			return err
+		}
+		f.against, f.to, f.where = against, r, c.name
+		spent, err := t.learn(ctx, o, d, uint64(seed), f)
 		if err != nil {
 			return fmt.Errorf("%s, %s: %w", t.name, c.name, err)
 		}
@@ -142,7 +166,7 @@ func (t trial) add(ctx context.Context, o study.Options, r *study.Result, c shar
 	for _, m := range append(names, "without privacy", "majority") {
 		for i, measure := range []study.Measure{study.Accuracy, study.LogLikelihood} {
 			r.Rows = append(r.Rows, study.Row{Case: c.name, Method: m, Measure: measure,
-				Values: f[m][i]}.Mean())
+				Values: f.scores[m][i]}.Mean())
 		}
 	}
 	return nil
@@ -181,8 +205,8 @@ func pictures(rows []study.Row) (all []study.Panel) {
 }
 
 // learn runs all methods, and the references, on one seed's data.
-func (t trial) learn(ctx context.Context, o study.Options, c string, d *experiment.Data, seed uint64,
-	f found) (spent []study.Spent, err error) {
+func (t trial) learn(ctx context.Context, o study.Options, d *experiment.Data, seed uint64,
+	f *found) (spent []study.Spent, err error) {
 	u, err := task.Of(d)
 	if err != nil {
 		return nil, err
@@ -199,33 +223,32 @@ func (t trial) learn(ctx context.Context, o study.Options, c string, d *experime
 		if err != nil {
 			return nil, err
 		}
-		s, err := out.Last.Evaluate(d.Test)
+		s, err := f.run(m.name, out, run.App, d)
 		if err != nil {
 			return nil, err
 		}
-		f.note(m.name, s.Accuracy, s.LogLikelihood)
-		o.Tell(fmt.Sprintf("%s, seed %d, %s: %.4f / %.4f", c, seed, m.name, s.Accuracy, s.LogLikelihood))
+		o.Tell(fmt.Sprintf("%s, seed %d, %s: %.4f / %.4f", f.where, seed, m.name, s.Accuracy, s.LogLikelihood))
 		spent = append(spent, out.Spent)
 	}
-	s, err := without(ctx, d, u)
+	s, err := without(ctx, d, u, f)
 	if err != nil {
 		return nil, err
 	}
-	f.note("without privacy", s.Accuracy, s.LogLikelihood)
-	o.Tell(fmt.Sprintf("%s, seed %d, without privacy: %.4f / %.4f", c, seed, s.Accuracy, s.LogLikelihood))
+	o.Tell(fmt.Sprintf("%s, seed %d, without privacy: %.4f / %.4f", f.where, seed, s.Accuracy, s.LogLikelihood))
 	return spent, nil
 }
 
 // without is variational inference on all rows at one place, without privacy.
-func without(ctx context.Context, d *experiment.Data, t task.Task) (pvi.Scores, error) {
+func without(ctx context.Context, d *experiment.Data, t task.Task, f *found) (pvi.Scores, error) {
 	t.Weights = []float64{1, 0} // a plan without noise has a second party without records
 	run := bed.Run{Name: "without privacy", Parts: []pvi.Data{d.Train}, Rounds: 1, App: t.PVI(pvi.Config{
-		Strategy: pvi.Dataset{Fit: pvi.Fit{Steps: 200, LearningRate: 0.05}}, FracBits: 24, Damping: 1})}
+		Strategy: pvi.Dataset{Fit: pvi.Fit{Optimiser: pvi.Natural, Steps: 100, LearningRate: 0.1}}, FracBits: 24,
+		Damping: 1, StartPrecision: 150})}
 	out, err := run.Do(ctx)
 	if err != nil {
 		return pvi.Scores{}, err
 	}
-	return out.Last.Evaluate(d.Test)
+	return f.run(run.Name, out, run.App, d)
 }
 
 // majority predicts the training rows' share of ones for every row.

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"choir/crypto/noise"
 	"choir/lab/bed"
 	"choir/lab/internal/published"
+	"choir/lab/internal/quality"
 	"choir/lab/study"
 	"choir/learn/pvi"
 	"choir/learn/stats"
@@ -59,22 +62,32 @@ func (m method) config(t *task) (c stats.Config, rounds int) {
 	return c, 1
 }
 
-// error is a method's mean absolute error on the test rows.
-func (m method) error(ctx context.Context, o study.Options, t *task, epsilon float64, seed uint64) (float64,
-	study.Spent, error) {
+// learnt is what a method gave.
+type learnt struct {
+	mae    float64 // on the test rows
+	spent  study.Spent
+	scores []study.Score // of its posteriors; none of perturbed records
+}
+
+// learn runs a method.
+func (m method) learn(ctx context.Context, o study.Options, t *task, against quality.Reference,
+	epsilon float64, seed uint64) (l learnt, err error) {
 	cfg, rounds := m.config(t)
 	name := fmt.Sprintf("%s, epsilon %g", m.name, epsilon)
 	if m.input {
-		return perturbed(cfg, t, name, epsilon, seed)
+		l.mae, l.spent, err = perturbed(cfg, t, name, epsilon, seed)
+		return l, err
 	}
 	r := bed.Run{Name: name, Seed: seed, App: &app.Statistics{Version: 1, Statistics: cfg,
 		Schema: t.schema}, Parts: t.parts, Rounds: rounds,
 		Epsilon: epsilon, Delta: delta, Transport: o.Transport, Dir: o.Dir, Trusted: m.trusted}
 	out, err := r.Do(ctx)
 	if err != nil {
-		return 0, study.Spent{}, err
+		return l, err
 	}
-	return mae(out.Last.Mean(), t), out.Spent, nil
+	l.mae, l.spent = mae(out.Last.Mean(), t), out.Spent
+	l.scores, err = against.Scores(out, r.App)
+	return l, err
 }
 
 // perturbed is the baseline in which every record's owner noises the record.
@@ -111,17 +124,19 @@ func mae(w []float64, t *task) (sum float64) {
 	return sum
 }
 
-// exact is the posterior mean without privacy.
-func exact(ctx context.Context, t *task) (float64, error) {
+// exact is the error without privacy, and what posteriors are held against.
+func exact(ctx context.Context, t *task) (float64, quality.Reference, error) {
 	cfg, _ := method{}.config(t)
 	cfg.Radius, cfg.FracBits = 8, 16
 	r := bed.Run{Name: "NP", App: &app.Statistics{Version: 1, Statistics: cfg, Schema: t.schema},
 		Parts: []pvi.Data{t.train}, Rounds: 1}
 	out, err := r.Do(ctx)
 	if err != nil {
-		return 0, err
+		return 0, quality.Reference{}, err
 	}
-	return mae(out.Last.Mean(), t), nil
+	sd := out.Last.SD()
+	return mae(out.Last.Mean(), t), quality.Reference{Test: t.test, Features: t.features, Numbers: true,
+		SD: floats.Sum(sd) / float64(len(sd))}, nil
 }
 
 // found are the errors of a method over those without privacy, by epsilon and seed.
@@ -162,20 +177,23 @@ func (s set) run(ctx context.Context, o study.Options, r *study.Result) (found, 
 		if err != nil {
 			return nil, nil, err
 		}
-		np, err := exact(ctx, t)
+		np, against, err := exact(ctx, t)
 		if err != nil {
 			return nil, nil, err
 		}
 		plain = append(plain, np)
 		for i, epsilon := range epsilons() {
 			for _, m := range methods() {
-				e, spent, err := m.error(ctx, o, t, epsilon, uint64(seed))
+				l, err := m.learn(ctx, o, t, against, epsilon, uint64(seed))
 				if err != nil {
 					return nil, nil, fmt.Errorf("%s, %s, epsilon %g: %w", s.name, m.name, epsilon, err)
 				}
-				f[m.name][i] = append(f[m.name][i], e)
+				f[m.name][i] = append(f[m.name][i], l.mae)
+				if tabled(epsilon) {
+					r.Calibrate(fmt.Sprintf("%s, epsilon %g", s.name, epsilon), m.name, l.scores...)
+				}
 				if seed == o.Each()[0] && s.name == "red wine" && (epsilon == 1 || epsilon == 10) {
-					r.Spent = append(r.Spent, spent)
+					r.Spent = append(r.Spent, l.spent)
 				}
 			}
 			o.Tell(fmt.Sprintf("%s, seed %d, epsilon %g: without privacy %.3f, proj DDP %.3f",

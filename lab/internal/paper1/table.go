@@ -19,7 +19,7 @@ func (s set) add(r *study.Result, n *published.Numbers, f found, plain []float64
 		for i, epsilon := range epsilons() {
 			row := study.Row{Case: fmt.Sprintf("%s, epsilon %g", s.name, epsilon), Method: m.name,
 				Measure: study.RelativeMAE, Values: over(f[m.name][i], plain)}
-			if epsilon == 1 || epsilon == 3.162 || epsilon == 10 {
+			if tabled(epsilon) {
 				row.Paper = relative(n, s.name, m.name, epsilon)
 			}
 			row = row.Median()
@@ -43,6 +43,9 @@ func (s set) add(r *study.Result, n *published.Numbers, f found, plain []float64
 	r.Panels = append(r.Panels, p)
 	r.Rows = append(r.Rows, claims(s.name, f)...)
 }
+
+// tabled reports whether an epsilon's errors are in the table.
+func tabled(epsilon float64) bool { return epsilon == 1 || epsilon == 3.162 || epsilon == 10 }
 
 // relative is the published code's figure over its own without privacy.
 func relative(n *published.Numbers, set, method string, epsilon float64) *study.Figure {

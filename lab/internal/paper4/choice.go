@@ -9,6 +9,7 @@ import (
 	"choir/crypto/fixedpoint"
 	"choir/lab/bed"
 	"choir/lab/experiment"
+	"choir/lab/internal/quality"
 	"choir/lab/study"
 	"choir/learn/pvi"
 )
@@ -65,14 +66,14 @@ type chosen struct {
 }
 
 // run learns with every candidate and chooses.
-func (c choice) run(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64,
-	seed uint64) (*chosen, error) {
+func (c choice) run(ctx context.Context, o study.Options, data *experiment.Data, against quality.Reference,
+	epsilon float64, seed uint64) (*chosen, error) {
 	learn, votes := holdBack(data)
 	found, outcomes := make([]*trace, len(c.candidates)), make([]*bed.Outcome, len(c.candidates))
 	posteriors := make([]*pvi.Posterior, len(c.candidates))
 	for k, m := range c.candidates {
 		m.of, m.name = len(c.candidates), fmt.Sprintf("%s %s", c.name, c.labels[k])
-		t, out, err := m.learn(ctx, o, learn, epsilon, seed)
+		t, out, err := m.learn(ctx, o, learn, against, epsilon, seed)
 		if err != nil {
 			return nil, err
 		}

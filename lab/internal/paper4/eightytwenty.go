@@ -108,7 +108,11 @@ func (p protocol8020) choose(ctx context.Context, o study.Options, r *study.Resu
 		if err != nil {
 			return f, err
 		}
-		got, err := c.run(ctx, o, data, p.epsilon, uint64(seed))
+		against, err := p.reference(data)
+		if err != nil {
+			return f, err
+		}
+		got, err := c.run(ctx, o, data, against, p.epsilon, uint64(seed))
 		if err != nil {
 			return f, fmt.Errorf("%s, %s: %w", p.name, s.name, err)
 		}

@@ -26,7 +26,7 @@ const (
 
 func figure4() comparison {
 	return comparison{name: "paper4-bnn", title: "A Bayesian neural network on Adult, 10 clients, (2, 1e-5)",
-		figure: "Figure 4", parties: 10, epsilon: networkBudget, half: true, splits: splits(),
+		figure: "Figure 4", parties: 10, epsilon: networkBudget, half: true, network: true, splits: splits(),
 		methods: []method{networkOptimisation(), networkGlobal(), networkVirtual(), networkAveraging(),
 			networkCommittee("BCM same", false), networkCommittee("BCM split", true)}}
 }

@@ -42,8 +42,12 @@ func TestQuickNetworks(t *testing.T) {
 		const rows = 100
 		data.Parts[i] = pvi.Data{X: p.X[:rows*len(p.X)/len(p.Y)], Y: p.Y[:rows]}
 	}
+	against, err := c.reference(data)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, m := range c.methods[1:] {
-		tr, err := m.run(t.Context(), study.Options{Transport: bed.Clear, Quick: true}, data, c.epsilon, 1)
+		tr, err := m.run(t.Context(), study.Options{Transport: bed.Clear, Quick: true}, data, against, c.epsilon, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,6 +57,9 @@ func TestQuickNetworks(t *testing.T) {
 		}
 		if l := tr.last(); !(l[0] > 0.2 && l[0] < 0.9 && l[1] > -20 && l[1] < -0.3) {
 			t.Errorf("%s: %v", m.name, l)
+		}
+		if s := tr.calibration; len(s) != 1 || !(s[0].ECE > 0) || s[0].Width != 0 || s[0].Coverage != nil {
+			t.Errorf("%s: %+v", m.name, s)
 		}
 	}
 }

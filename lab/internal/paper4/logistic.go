@@ -7,6 +7,7 @@ import (
 
 	"choir/lab/experiment"
 	"choir/lab/internal/published"
+	"choir/lab/internal/quality"
 	"choir/lab/study"
 	"choir/learn/global"
 	"choir/learn/pvi"
@@ -23,6 +24,7 @@ type comparison struct {
 	methods             []method
 	half                bool   // on the authors' half, for all seeds
 	published           string // the study whose published numbers are used, if not name
+	network             bool   // posteriors are of a network: no width
 }
 
 // Studies are the paper's experiments.
@@ -110,6 +112,14 @@ func (c comparison) data(o study.Options, s split, seed uint64) (*experiment.Dat
 	return adult(o, s, c.parties, c.train, seed)
 }
 
+// reference is what posteriors are held against.
+func (c comparison) reference(d *experiment.Data) (quality.Reference, error) {
+	if c.network {
+		return quality.Reference{Features: d.Schema.Dim()}, nil
+	}
+	return quality.Logistic(d, nil)
+}
+
 func (c comparison) names() (all []string) {
 	for _, m := range c.methods {
 		all = append(all, m.name)
@@ -125,7 +135,11 @@ func (c comparison) learn(ctx context.Context, o study.Options, m method, s spli
 		if err != nil {
 			return f, err
 		}
-		t, err := m.run(ctx, o, data, c.epsilon, uint64(seed))
+		against, err := c.reference(data)
+		if err != nil {
+			return f, err
+		}
+		t, err := m.run(ctx, o, data, against, c.epsilon, uint64(seed))
 		if err != nil {
 			return f, fmt.Errorf("%s, %s: %w", c.name, s.name, err)
 		}
@@ -144,6 +158,9 @@ func (c comparison) add(r *study.Result, n *published.Numbers, s split, all []fo
 			row := study.Row{Case: s.name, Method: f.method.name, Measure: m, Bar: bar[i],
 				Paper: n.Figure(s.name, f.method.paper, m), Values: f.last(i)}
 			r.Rows = append(r.Rows, row.Mean())
+		}
+		for _, t := range f.traces {
+			r.Calibrate(s.name, f.method.name, t.calibration...)
 		}
 		if s == c.splits[0] {
 			if spent := f.traces[0].spent; spent.Method != "" {

@@ -7,6 +7,7 @@ import (
 
 	"choir/lab/bed"
 	"choir/lab/experiment"
+	"choir/lab/internal/quality"
 	"choir/lab/internal/task"
 	"choir/lab/study"
 	"choir/learn/global"
@@ -39,18 +40,20 @@ type trace struct {
 	rounds []int
 	scores []pair
 	spent  study.Spent
+	// calibration is that of the last posterior, and of the one that counts its noise.
+	calibration []study.Score
 }
 
 // run learns once.
-func (m method) run(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64,
-	seed uint64) (*trace, error) {
-	tr, _, err := m.learn(ctx, o, data, epsilon, seed)
+func (m method) run(ctx context.Context, o study.Options, data *experiment.Data, against quality.Reference,
+	epsilon float64, seed uint64) (*trace, error) {
+	tr, _, err := m.learn(ctx, o, data, against, epsilon, seed)
 	return tr, err
 }
 
 // learn is run, with everything that the session left.
-func (m method) learn(ctx context.Context, o study.Options, data *experiment.Data, epsilon float64,
-	seed uint64) (*trace, *bed.Outcome, error) {
+func (m method) learn(ctx context.Context, o study.Options, data *experiment.Data, against quality.Reference,
+	epsilon float64, seed uint64) (*trace, *bed.Outcome, error) {
 	t, err := task.Of(data)
 	if err != nil {
 		return nil, nil, err
@@ -83,13 +86,11 @@ func (m method) learn(ctx context.Context, o study.Options, data *experiment.Dat
 		r.Join = m.rated(r.App, t)
 	}
 	if o.Quick {
-		if r.Rounds = min(r.Rounds, 2); m.few {
+		if m.few {
 			test = pvi.Data{X: test.X[:2000*t.Features], Y: test.Y[:2000]}
 		}
-		if l, ok := r.App.(*app.PVI); ok {
-			if l.PVI, err = l.PVI.Adjusted(m.shrink); err != nil {
-				return nil, nil, err
-			}
+		if err := m.quick(&r); err != nil {
+			return nil, nil, err
 		}
 	}
 	out, err := r.Do(ctx)
@@ -97,7 +98,18 @@ func (m method) learn(ctx context.Context, o study.Options, data *experiment.Dat
 		return nil, nil, err
 	}
 	tr.spent = out.Spent
-	return tr, out, nil
+	against.Test = test
+	tr.calibration, err = against.Scores(out, r.App)
+	return tr, out, err
+}
+
+// quick makes a run short.
+func (m method) quick(r *bed.Run) (err error) {
+	r.Rounds = min(r.Rounds, 2)
+	if l, ok := r.App.(*app.PVI); ok {
+		l.PVI, err = l.PVI.Adjusted(m.shrink)
+	}
+	return err
 }
 
 // shrink makes a session small enough for a test.

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"choir/lab/bed"
+	"choir/lab/internal/quality"
 	"choir/lab/study"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
@@ -131,7 +132,10 @@ func (o oneWeight) Check(p *protocol.Plan) error {
 // trace is a run: the divergence and the natural parameters after every round.
 type trace struct {
 	kl, precision, linear []float64
+	theta                 float64        // the true weight
+	exact                 *pvi.Posterior // without privacy
 	spent                 study.Spent
+	posterior             *pvi.Posterior // after the last round
 }
 
 // last is the mean divergence of the last ten rounds.
@@ -169,7 +173,7 @@ func learn(ctx context.Context, name string, seed int, all []problem, configs []
 		for j := range weights {
 			weights[j] = 1 / float64(len(weights))
 		}
-		want, traces[i] = append(want, exact), new(trace)
+		want, traces[i] = append(want, exact), &trace{theta: p.theta, exact: exact}
 		b.Apps = append(b.Apps, oneWeight{&app.PVI{Version: 1, PVI: p.config(configs[i]), Weights: weights,
 			Schema: []byte("{}")}})
 		b.Parts = append(b.Parts, p.parts)
@@ -189,8 +193,15 @@ func learn(ctx context.Context, name string, seed int, all []problem, configs []
 	return traces, nil
 }
 
+// score compares the last posterior with the true weight and with the exact posterior.
+func (t *trace) score() study.Score {
+	return study.Score{Posterior: quality.Plain, Width: t.posterior.SD()[0] / t.exact.SD()[0],
+		Coverage: quality.Covered(t.posterior, []float64{t.theta})}
+}
+
 // add is a round's posterior, against the exact one.
 func (t *trace) add(q, exact *pvi.Posterior) error {
+	t.posterior = q
 	kl, err := q.KL(exact)
 	t.kl = append(t.kl, kl)
 	t.linear = append(t.linear, q.Natural()[0])

@@ -135,6 +135,7 @@ func regression(ctx context.Context, o study.Options) (*study.Result, error) {
 		r.Spent = append(r.Spent, traces[0].spent)
 		for _, t := range traces {
 			row.Values = append(row.Values, t.last())
+			r.Calibrate(f.name, f.method, t.score())
 		}
 		row = row.Median()
 		o.Tell(fmt.Sprintf("%s, %s: median %.3g", f.name, f.method, row.Ours))

@@ -9,6 +9,7 @@ import (
 	"choir/crypto/fixedpoint"
 	"choir/lab/bed"
 	"choir/lab/experiment"
+	"choir/lab/internal/quality"
 	"choir/lab/study"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -98,7 +99,11 @@ func (a arrival) do(ctx context.Context, o study.Options, data *experiment.Data,
 		}
 		return s.evaluate(round, p, data.Test)
 	}
-	_, err = r.Do(ctx)
+	out, err := r.Do(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.calibration, err = calibrate(out, r, data)
 	return s, err
 }
 
@@ -129,6 +134,18 @@ func (t turns) Settle(round uint32, state, memo []byte) ([]byte, error) {
 type scores struct {
 	at []int
 	of [][2]float64
+	// calibration is that of the last posterior.
+	calibration []study.Score
+}
+
+// calibrate scores the last posterior. Where clients add their noise in the plan's place, the plan has
+// none, and there is no posterior that counts it.
+func calibrate(out *bed.Outcome, r bed.Run, data *experiment.Data) ([]study.Score, error) {
+	against, err := quality.Logistic(data, nil)
+	if err != nil {
+		return nil, err
+	}
+	return against.Scores(out, r.App)
 }
 
 func (s scores) last() [2]float64 { return s.of[len(s.of)-1] }

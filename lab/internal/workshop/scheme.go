@@ -69,14 +69,22 @@ func accounts(noise, rate float64, releases int, delta float64) (addRemove, repl
 // delta is a client's: the first half are the small ones.
 func (d distribution) delta(client int) float64 { return d.deltas[min(1, 2*client/clients)] }
 
+// publishedStep is the first of the authors' steps.
+const publishedStep = 0.5
+
 // published is the authors' method in Choir's terms: Adagrad on per-record gradients with
-// secret Poisson samples, every client with all of its noise by itself.
-func published(features int) pvi.Config {
+// secret Poisson samples, every client with all of its noise by itself, from the prior.
+func published(features int) pvi.Config { return adagrad(features, publishedStep, 0) }
+
+// shorter is the same with steps that suit it better, from a state of that precision.
+func shorter(features int) pvi.Config { return adagrad(features, 0.03, 100) }
+
+func adagrad(features int, step, start float64) pvi.Config {
 	return pvi.Config{
 		Model: pvi.Logistic, Family: gauss.MeanField,
-		Strategy: pvi.Optimisation{Steps: steps, LearningRate: 0.03, Optimiser: pvi.Adagrad,
+		Strategy: pvi.Optimisation{Steps: steps, LearningRate: step, Optimiser: pvi.Adagrad,
 			Sampling: pvi.SamplingPoisson, SampleRate: rate},
 		Features: features, PriorPrecision: 1, PrecisionFloor: 1, DampingBits: 16,
-		Damping: 0.1, Clip: clip, FracBits: terms.GridFor(clip), StartPrecision: 100,
+		Damping: 0.1, Clip: clip, FracBits: terms.GridFor(clip), StartPrecision: start,
 	}
 }

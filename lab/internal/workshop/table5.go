@@ -46,7 +46,8 @@ type way struct {
 }
 
 func ways() []way {
-	return []way{{"DP-PVI as published", false, distribution.published},
+	return []way{{"DP-PVI with the published steps", false, distribution.published},
+		{"DP-PVI with shorter steps", false, distribution.shorter},
 		{"DP-PVI with our steps", true, distribution.ours},
 		{"global VI over secure sums", true, distribution.global}}
 }
@@ -58,12 +59,24 @@ func names() (all []string) {
 	return all
 }
 
-// published runs the authors' method with their noise within their accountant's budget.
+// published runs the authors' method with their steps and their noise within their accountant's budget.
 func (d distribution) published(ctx context.Context, o study.Options, data *experiment.Data,
-	epsilon float64, seed uint64) (s scores, spent study.Spent, err error) {
+	epsilon float64, seed uint64) (scores, study.Spent, error) {
+	return d.adagrad(ctx, o, data, published(data.Schema.Dim()), "the published", epsilon, seed)
+}
+
+// shorter is the same with shorter steps.
+func (d distribution) shorter(ctx context.Context, o study.Options, data *experiment.Data,
+	epsilon float64, seed uint64) (scores, study.Spent, error) {
+	return d.adagrad(ctx, o, data, shorter(data.Schema.Dim()), "shorter", epsilon, seed)
+}
+
+// adagrad runs the authors' method with a configuration of its steps.
+func (d distribution) adagrad(ctx context.Context, o study.Options, data *experiment.Data, config pvi.Config,
+	kind string, epsilon float64, seed uint64) (s scores, spent study.Spent, err error) {
 	run := arrival{name: "workshop", curve: epsilon == 1}
 	for i := range clients {
-		c := client{config: published(data.Schema.Dim()), noise: sigma, updates: updates(epsilon, d.delta(i))}
+		c := client{config: config, noise: sigma, updates: updates(epsilon, d.delta(i))}
 		if o.Quick {
 			c.updates = 1
 		}
@@ -76,7 +89,7 @@ func (d distribution) published(ctx context.Context, o study.Options, data *expe
 	if err != nil {
 		return s, spent, err
 	}
-	spent = study.Spent{Method: fmt.Sprintf("DP-PVI as published, %s, epsilon %g", d.name, epsilon),
+	spent = study.Spent{Method: fmt.Sprintf("DP-PVI with %s steps, %s, epsilon %g", kind, d.name, epsilon),
 		Epsilon: moments, Delta: delta, Accountant: "moments, orders to 32", Relation: "add-remove",
 		Noise: fmt.Sprintf("standard deviation %g C at every client by itself; %d updates of %d steps, "+
 			"Poisson samples at rate %g (large clients). The same noise by Choir's accountant: %.3f "+
@@ -116,7 +129,8 @@ func (d distribution) global(ctx context.Context, o study.Options, data *experim
 	if err != nil {
 		return s, spent, err
 	}
-	return s, out.Spent, nil
+	s.calibration, err = calibrate(out, r, data)
+	return s, out.Spent, err
 }
 
 func table5(ctx context.Context, o study.Options) (*study.Result, error) {
@@ -183,6 +197,7 @@ func (w way) add(ctx context.Context, o study.Options, r *study.Result, n *numbe
 		o.Tell(fmt.Sprintf("%s, %s, epsilon %g, seed %d: %.4f / %.4f", d.name, w.name, epsilon, seed,
 			s.last()[0], s.last()[1]))
 		all = append(all, s)
+		r.Calibrate(fmt.Sprintf("%s, epsilon %g", d.name, epsilon), w.name, s.calibration...)
 	}
 	for i, m := range measures() {
 		row := study.Row{Case: fmt.Sprintf("%s, epsilon %g", d.name, epsilon), Method: w.name, Measure: m,
