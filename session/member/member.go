@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"choir/crypto/identity"
@@ -73,7 +74,11 @@ func Open(c *Config, role protocol.Role, log *slog.Logger, now time.Time) (*Memb
 	}
 	m.Log = log.With("role", role.String(), "member", m.Session.Name(m.Index), "plan", m.Session.ID.Short())
 	if err := m.bus().Validate(); err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "config: %w", err)
+		return nil, protocol.Fail(protocol.ClassInput, "config: [bus] %w", err)
+	}
+	if c.card() == "" {
+		m.Log.Warn("this process is "+m.Session.Name(m.Index)+", whose key is in "+c.KeyFile+
+			": name its card in card_file, and the key of another member is noticed", "event", "warning")
 	}
 	return m, m.prepare(role)
 }
@@ -99,18 +104,32 @@ func (m *Member) checkCard(now time.Time) error {
 		return protocol.Fail(protocol.ClassIntegrity, "plan: %w: the identity of %s",
 			protocol.ErrExpired, m.Session.Name(m.Index))
 	}
-	if m.Config.CardFile == "" {
+	path := m.Config.card()
+	if path == "" {
 		return nil
 	}
-	card, err := terms.ReadCard(m.Config.CardFile, now)
+	card, err := terms.ReadCard(path, now)
 	if err != nil {
 		return err
 	}
 	if card.Key != m.Key.Public() {
 		return protocol.Fail(protocol.ClassIntegrity, "card %s: it shows another key than the key file; configure "+
-			"the key, passphrase and card of one member", m.Config.CardFile)
+			"the key, passphrase and card of one member", path)
 	}
 	return nil
+}
+
+// card is the path of the member's card: the configured one, or the one that keygen wrote beside the key,
+// if it is there.
+func (c *Config) card() string {
+	if c.CardFile != "" {
+		return c.CardFile
+	}
+	beside := strings.TrimSuffix(c.KeyFile, ".key") + ".card"
+	if _, err := os.Stat(beside); err != nil {
+		return ""
+	}
+	return beside
 }
 
 func (m *Member) bus() natsbus.Config {

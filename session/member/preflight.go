@@ -130,7 +130,7 @@ func (p *preflight) checkKey() {
 	p.member = &Member{Config: p.config, Signed: p.signed, Session: p.session, Index: index, Key: key,
 		Log: slog.New(slog.DiscardHandler)}
 	enrolled := fmt.Sprintf("%s is enrolled as %s", p.Member, p.Role)
-	if p.config.CardFile == "" && p.member.checkCard(p.now) == nil {
+	if p.config.card() == "" && p.member.checkCard(p.now) == nil {
 		p.add("card", Warning, enrolled+"; no card_file says whether this is the member meant",
 			"name this member's card in card_file: the key of another member is then noticed")
 		return

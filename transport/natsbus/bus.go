@@ -88,7 +88,7 @@ func Open(ctx context.Context, config Config) (*Bus, error) {
 	b.ctx, b.fail = context.WithCancelCause(context.Background())
 	if err := b.connect(ctx); err != nil {
 		_ = b.Close()
-		return nil, fmt.Errorf("natsbus: %s: open: %w", config.name(), err)
+		return nil, err
 	}
 	return b, nil
 }
@@ -163,12 +163,12 @@ func (b *Bus) subscriptions() []*subscription {
 	return subs
 }
 
-// wrap adds the client's name and the operation to an error.
+// wrap adds the operation to an error.
 func (b *Bus) wrap(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("natsbus: %s: %s: %w", b.config.name(), what, err)
+	return fmt.Errorf("broker: %s: %w", what, err)
 }
 
 // sleep waits and doubles the pause, up to maxBackoff. It returns false if ctx ends.

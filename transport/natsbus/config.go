@@ -129,7 +129,7 @@ func (c Config) Validate() error {
 	checks := []func() error{c.checkServer, c.checkNames, c.checkIdentity, c.checkStream}
 	for _, check := range checks {
 		if err := check(); err != nil {
-			return fmt.Errorf("natsbus: config: %w", err)
+			return err
 		}
 	}
 	return nil

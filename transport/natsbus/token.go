@@ -16,15 +16,15 @@ const tokenBytes = 32
 func NewTokenFile(path string, random io.Reader) error {
 	var token [tokenBytes]byte
 	if _, err := io.ReadFull(random, token[:]); err != nil {
-		return fmt.Errorf("natsbus: token: %w", err)
+		return fmt.Errorf("token file: %w", err)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fmt.Errorf("natsbus: token: %w", err)
+		return fmt.Errorf("token file: %w", err)
 	}
 	_, err = fmt.Fprintf(f, "%x\n", token)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("natsbus: token: %w", err)
+		return fmt.Errorf("token file: %w", err)
 	}
 	return nil
 }

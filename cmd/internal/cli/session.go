@@ -139,7 +139,16 @@ early, 7 if the plan expired before, 3 after --timeout.`,
 			return err
 		}
 		begun := time.Now()
-		return a.observe(cmd.Context(), c, time.Second, missingTime, func(p *member.Progress) (bool, error) {
+		every := time.Second
+		if limit > 0 {
+			every = min(every, limit)
+			if set := c.Timing.Connect.Duration; set == 0 || limit < set {
+				c.Timing.Connect.Duration = min(limit, time.Minute)
+			}
+		}
+		connected := false
+		err = a.observe(cmd.Context(), c, every, missingTime, func(p *member.Progress) (bool, error) {
+			connected = true
 			if err, over := p.Over(time.Now()); over {
 				printProgress(a.Out, p)
 				return true, err
@@ -150,6 +159,10 @@ early, 7 if the plan expired before, 3 after --timeout.`,
 			a.Console.Set(line(p))
 			return false, nil
 		})
+		if !connected && limit > 0 && time.Since(begun) >= limit && cmd.Context().Err() == nil {
+			return protocol.Fail(protocol.ClassTimeout, "the session is not known to be over after %s: %w", limit, err)
+		}
+		return err
 	}
 	return cmd
 }
