@@ -184,7 +184,9 @@ func (a *tools) present(ctx context.Context, out string, to *func(experiment.Pro
 	run func(context.Context) (*experiment.Result, error)) error {
 	p := &progress{w: a.Err, console: a.Console, json: format == "json"}
 	*to = p.show
+	stop := p.lively()
 	res, err := run(ctx)
+	stop()
 	a.Console.End()
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"choir/cmd/internal/cli"
 	"choir/lab/experiment"
@@ -19,12 +20,60 @@ type progress struct {
 	json    bool
 
 	mu     sync.Mutex
-	rounds string // the bar and the count
+	rounds string    // the bar and the count
+	doing  string    // what takes time now
+	last   time.Time // of the last line
+}
+
+// quietLimit is for how long a run may print nothing.
+const quietLimit = 2 * time.Second
+
+// lively prints what is under way whenever nothing has been printed for a while, until the function that
+// it returns is called. A terminal has a status line.
+func (p *progress) lively() (stop func()) {
+	p.doing, p.last = "reading the data", time.Now()
+	begun, done := p.last, make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		tick := time.NewTicker(quietLimit / 8)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+			p.mu.Lock()
+			quiet, doing := time.Since(p.last) >= quietLimit-quietLimit/4, p.doing
+			p.mu.Unlock()
+			if quiet {
+				p.show(experiment.Progress{Phase: "working", Name: doing, Seconds: time.Since(begun).Seconds()})
+			}
+		}
+	})
+	return func() {
+		close(done)
+		running.Wait()
+	}
 }
 
 func (p *progress) show(e experiment.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	switch e.Phase {
+	case "round":
+		p.doing = fmt.Sprintf("round %d", e.Round+1)
+		if e.Round == e.Rounds {
+			p.doing = "the results"
+		}
+	case "references":
+		p.doing = "the references"
+	case "working":
+		if p.console.Terminal() {
+			return
+		}
+	}
+	p.last = time.Now()
 	if p.json {
 		_ = json.NewEncoder(p.w).Encode(e) // progress is best effort
 	} else if line := progressLine(e); line != "" {
@@ -51,6 +100,8 @@ func progressLine(e experiment.Progress) string {
 			len(fmt.Sprint(e.Rounds)), e.Round, e.Rounds, e.Counted, e.Parties, scores, e.Epsilon, e.Seconds)
 	case "references":
 		return "computing the references"
+	case "working":
+		return fmt.Sprintf("working: %s  %5.1f s", e.Name, e.Seconds)
 	case "reference":
 		return fmt.Sprintf("reference: %s  %5.1f s", e.Name, e.Seconds)
 	}

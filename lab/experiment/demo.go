@@ -46,8 +46,8 @@ type Demo struct {
 
 // Progress is what can be told of a session while it runs.
 type Progress struct {
-	Phase   string `json:"phase"`          // "round", "references", "reference"
-	Name    string `json:"name,omitempty"` // of a reference that is computed
+	Phase   string `json:"phase"`          // "round", "references", "reference", "working"
+	Name    string `json:"name,omitempty"` // of a reference that is computed, or of what takes time
 	Round   int    `json:"round,omitempty"`
 	Rounds  int    `json:"rounds,omitempty"`
 	Counted int    `json:"counted,omitempty"` // parties in the round's set

@@ -48,6 +48,9 @@ func newConsole(stderr io.Writer) *Console {
 	return c
 }
 
+// Terminal reports whether the status line is shown.
+func (c *Console) Terminal() bool { return c.tty != nil }
+
 // writer makes a writer whose output doesn't mix with the status line.
 func (c *Console) writer(w io.Writer) io.Writer {
 	if c.tty == nil {

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"choir/cmd/internal/cli"
+	"choir/lab/experiment"
+)
+
+// TestProgressLively: a run that takes long says what it does at least every two seconds.
+func TestProgressLively(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := &progress{w: &out, console: &cli.Console{}}
+		stop := p.lively()
+		time.Sleep(quietLimit)
+		p.show(experiment.Progress{Phase: "references"})
+		time.Sleep(10*quietLimit + quietLimit/2)
+		stop()
+		if strings.Count(out.String(), "working: reading the data") < 1 ||
+			strings.Count(out.String(), "working: the references") < 10 {
+			t.Errorf("in %v:\n%s", 11*quietLimit, out.String())
+		}
+	})
+}
