@@ -23,11 +23,13 @@ medium and a strong signal, learn from them with every candidate, clipped,
 rounded and noised as in a session, and print the expected scores, who could
 learn what, what it costs, and from which epsilon or number of records joining
 pays. --accuracy names what a model without privacy is known to reach, which
-tells how strong the signal is. No private data is used: the advice costs no
-budget.`
+tells how strong the signal is. Whether columns repeat each other, and how
+unequal the classes are, no schema tells: the intervals cover columns that each
+tell something else as well as columns that tell the same, and classes of one to
+two as well as rare ones. No private data is used: the advice costs no budget.`
 
 func (a *tools) advise() *cobra.Command {
-	ad := &experiment.Advisor{Computes: 3, Epsilon: 1, Delta: 1e-5, Worlds: 3, Seed: 1}
+	ad := &experiment.Advisor{Computes: 3, Epsilon: 1, Delta: 1e-5, Worlds: 2, Seed: 1}
 	schema, out, format := "", "", "text"
 	cmd := &cobra.Command{
 		Use:   "advise --schema FILE --records N,N,...",
@@ -66,7 +68,7 @@ func (a *tools) advise() *cobra.Command {
 	s.Float64Var(&ad.Epsilon, "epsilon", ad.Epsilon, "privacy budget over all rounds")
 	s.Float64Var(&ad.Delta, "delta", ad.Delta, "delta of the budget")
 	s.Float64Var(&ad.Accuracy, "accuracy", 0, "accuracy of a model without privacy, as published; 0: unknown")
-	s.IntVar(&ad.Worlds, "worlds", ad.Worlds, "populations drawn for each strength of the signal")
+	s.IntVar(&ad.Worlds, "worlds", ad.Worlds, "populations drawn for each strength and structure of the signal")
 	s.Uint64Var(&ad.Seed, "seed", ad.Seed, "seed of the twins")
 	s.StringVar(&out, "out", "", "plan file to write with the best setting, every key filled")
 	cli.FormatFlag(cmd, &format)

@@ -24,7 +24,7 @@ func advisor(t *testing.T, schema string) *Advisor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Advisor{Schema: s, Records: []int{60, 90}, Computes: 2, Epsilon: 2, Delta: 1e-5, Worlds: 2, Seed: 5}
+	return &Advisor{Schema: s, Records: []int{60, 90}, Computes: 2, Epsilon: 2, Delta: 1e-5, Worlds: 1, Seed: 5}
 }
 
 // TestAdvise: every candidate is tried on twins, the best is first, and its plan file leads

@@ -52,7 +52,7 @@ func TestAdvicePredicts(t *testing.T) {
 	for j := range 6 {
 		text += fmt.Sprintf("c%d = { lo = -3, hi = 3, center = 0, scale = 1 }\n", j)
 	}
-	worlds := 3
+	worlds := 2
 	if testing.Short() {
 		worlds = 1
 	}

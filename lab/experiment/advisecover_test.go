@@ -167,7 +167,7 @@ func (c covered) trial(t *testing.T) trial {
 // choose returns the best setting for what a regression without privacy on train reaches on test.
 func (ad *Advisor) choose(t *testing.T, train, test pvi.Data) Advised {
 	t.Helper()
-	ad.Worlds, ad.now = 5, time.Now()
+	ad.Worlds, ad.now = 2, time.Now()
 	like := pvi.Config{Model: pvi.Logistic, Features: ad.Schema.Dim(), PriorPrecision: 1}
 	q, err := settled(t.Context(), like, train)
 	if err != nil {

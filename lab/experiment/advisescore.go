@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -17,7 +18,7 @@ func (ad *Advisor) judge(ctx context.Context, a *Advice, s *Advised) error {
 	spec, p, err := ad.plan(s.config, ad.Records, ad.Epsilon)
 	if err != nil {
 		s.Refused = err.Error()
-		ad.done += len(a.Signals) * ad.Worlds
+		ad.done += len(a.Signals) * structures * ad.Worlds
 		return nil
 	}
 	s.Rounds = int(p.Rounds)
@@ -29,7 +30,7 @@ func (ad *Advisor) judge(ctx context.Context, a *Advice, s *Advised) error {
 	s.Minutes = float64(s.Rounds) * roundSeconds / 60
 	for _, signal := range a.Signals {
 		var scores []Scores
-		for k := range ad.Worlds {
+		for k := range structures * ad.Worlds {
 			d, err := ad.world(signal, k, ad.Records)
 			if err != nil {
 				return err
@@ -56,21 +57,25 @@ const (
 	logLikMisfit   = 0.03
 )
 
-// expected is the mean of scores, with intervals for one more. Of one score nothing is known of the spread.
+// expected is an interval for one more score: from the mean of the structure with the lowest to that of the
+// one with the highest, and beyond them what one session varies by. The structures take turns.
 func expected(scores []Scores) (e Expected) {
-	n := float64(len(scores))
-	for _, s := range scores {
-		e.Accuracy += s.Accuracy / n
-		e.LogLik += s.LogLikelihood / n
+	each := func(of func(Scores) float64, misfit float64) (middle, margin float64) {
+		means, n := [structures]float64{}, float64(len(scores)/structures)
+		for i, s := range scores {
+			means[i%structures] += of(s) / n
+		}
+		variance, freedom := 0.0, max(1, float64(len(scores)-structures))
+		for i, s := range scores {
+			d := of(s) - means[i%structures]
+			variance += d * d / freedom
+		}
+		lo, hi := slices.Min(means[:]), slices.Max(means[:])
+		t := distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(0.95)
+		return (lo + hi) / 2, (hi-lo)/2 + t*math.Sqrt(variance*(1+1/n)+misfit*misfit)
 	}
-	accuracy, logLik := 0.0, 0.0 // variances
-	for _, s := range scores {
-		accuracy += (s.Accuracy - e.Accuracy) * (s.Accuracy - e.Accuracy) / max(1, n-1)
-		logLik += (s.LogLikelihood - e.LogLik) * (s.LogLikelihood - e.LogLik) / max(1, n-1)
-	}
-	t := distuv.StudentsT{Sigma: 1, Nu: max(1, n-1)}.Quantile(0.95)
-	e.AccuracyMargin = t * math.Sqrt(accuracy*(1+1/n)+accuracyMisfit*accuracyMisfit)
-	e.LogLikMargin = t * math.Sqrt(logLik*(1+1/n)+logLikMisfit*logLikMisfit)
+	e.Accuracy, e.AccuracyMargin = each(func(s Scores) float64 { return s.Accuracy }, accuracyMisfit)
+	e.LogLik, e.LogLikMargin = each(func(s Scores) float64 { return s.LogLikelihood }, logLikMisfit)
 	return e
 }
 
@@ -78,7 +83,7 @@ func expected(scores []Scores) (e Expected) {
 func (ad *Advisor) compare(ctx context.Context, a *Advice) error {
 	for _, signal := range a.Signals {
 		var alone, majority []Scores
-		for k := range ad.Worlds {
+		for k := range structures * ad.Worlds {
 			d, err := ad.world(signal, k, ad.Records)
 			if err != nil {
 				return err
@@ -164,10 +169,7 @@ var (
 	recordFactors  = []int{2, 4, 8}
 )
 
-const (
-	breakEvenWorlds = 2
-	breakEvenSteps  = 7
-)
+const breakEvenSteps = 7
 
 // breakEven finds from which epsilon, and from how many records, it pays to join, against a
 // party alone without privacy.
@@ -204,7 +206,7 @@ func (ad *Advisor) pays(ctx context.Context, c terms.PlanConfig, signal float64,
 		return false, nil // no such plan: not a way
 	}
 	gain := 0.0
-	for k := range min(breakEvenWorlds, ad.Worlds) {
+	for k := range structures {
 		d, err := ad.world(signal, k, records)
 		if err != nil {
 			return false, err

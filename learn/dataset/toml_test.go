@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -287,6 +288,14 @@ func TestTwins(t *testing.T) {
 	if p := positive(table); p < 0.15 || p > 0.7 || len(table.Notes.Clipped) > 0 {
 		t.Errorf("positive %g, clipped %v", p, table.Notes.Clipped)
 	}
+	tw.Joint = true
+	joint, err := tw.Records(0, 500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if table, err = joint.Encode(&strict); err != nil || positive(table) < 0.15 || positive(table) > 0.7 {
+		t.Errorf("joint twins: %v", err)
+	}
 	number := *s
 	number.Target = Numeric("died", 0, 1000)
 	rows, err := Twins{Schema: &number, Signal: 1, Seed: 2}.Records(0, 50)
@@ -296,7 +305,8 @@ func TestTwins(t *testing.T) {
 	if table, err := rows.Encode(&number); err != nil || table.Notes.Clipped["died"] > 2 {
 		t.Errorf("a number: %v", err)
 	}
-	for _, bad := range []Twins{{s, -1, 1}, {s, 1000, 1}} {
+	for _, bad := range []Twins{{Schema: s, Signal: -1}, {Schema: s, Signal: 1000},
+		{Schema: s, Shift: math.NaN()}} {
 		if _, err := bad.Records(0, 5); err == nil {
 			t.Errorf("signal %g", bad.Signal)
 		}

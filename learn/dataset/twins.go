@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // Twins draws synthetic records from a public schema: a stand-in for files that may not
@@ -11,21 +12,27 @@ import (
 // 0.3^|i-j|; categories have random frequencies. The target depends on the encoded row by
 // random weights, the same for all records of a seed:
 //
-//	two classes:  P(positive) = 1 / (1 + exp(-(Signal z - 0.7)))
+//	two classes:  P(positive) = 1 / (1 + exp(-(Signal z + Shift - 0.7)))
 //	a number:     mid-range + (Hi - Lo)/8 (Signal z + noise) / sqrt(1 + Signal^2)
 //
-// where z is the weighted sum, standardised, and noise is standard Gaussian.
+// where z is the weighted sum, standardised, and noise is standard Gaussian. Joint twins have one factor
+// in all columns, with a correlation of 0.6 between any two, categories included, and the target grows
+// with it.
 type Twins struct {
 	Schema *Schema
 	Signal float64 // strength of what there is to learn; 2 is much, 0.5 little
+	Shift  float64 // of the log-odds of two classes
+	Joint  bool    // one factor is in all columns and in the target
 	Seed   uint64  // of the weights and the frequencies
 }
 
-// Correlation of neighbouring numbers, intercept of the log-odds, rows that standardise z.
+// Correlations of neighbouring numbers and of joint columns, intercept of the log-odds, rows that
+// standardise z.
 const (
-	twinCorrelation = 0.3
-	twinIntercept   = -0.7
-	twinPilot       = 1000
+	twinCorrelation  = 0.3
+	jointCorrelation = 0.6
+	twinIntercept    = -0.7
+	twinPilot        = 1000
 )
 
 // Records draws rows; part numbers independent draws of the same population.
@@ -35,6 +42,8 @@ func (t Twins) Records(part uint64, rows int) (*Records, error) {
 		return nil, fmt.Errorf("dataset: twins: %d rows of %d columns", rows, len(t.Schema.Columns))
 	case !(t.Signal >= 0 && t.Signal <= 100):
 		return nil, fmt.Errorf("dataset: twins: signal %g is not in [0, 100]", t.Signal)
+	case !(math.Abs(t.Shift) <= 100):
+		return nil, fmt.Errorf("dataset: twins: shift %g is not in [-100, 100]", t.Shift)
 	}
 	w := t.world()
 	rec := &Records{Name: fmt.Sprintf("synthetic twin %d", part+1)}
@@ -55,7 +64,7 @@ func (t Twins) Records(part uint64, rows int) (*Records, error) {
 func (t Twins) target(z float64, r *rand.Rand) string {
 	c := t.Schema.Target
 	if c.Numeric == nil {
-		if r.Float64() < 1/(1+math.Exp(-(t.Signal*z+twinIntercept))) {
+		if r.Float64() < 1/(1+math.Exp(-(t.Signal*z+t.Shift+twinIntercept))) {
 			return c.Categories[1]
 		}
 		return c.Categories[0]
@@ -66,6 +75,7 @@ func (t Twins) target(z float64, r *rand.Rand) string {
 
 // twinWorld is a population.
 type twinWorld struct {
+	joint    bool
 	columns  []Column
 	weights  []float64   // on encoded columns
 	shares   [][]float64 // of categories, cumulative; of a number that is 0 or 1
@@ -74,9 +84,12 @@ type twinWorld struct {
 
 func (t Twins) world() *twinWorld {
 	r := rand.New(rand.NewPCG(t.Seed, streamTwinWorld))
-	w := &twinWorld{columns: t.Schema.Columns, sd: 1}
+	w := &twinWorld{joint: t.Joint, columns: t.Schema.Columns, sd: 1}
 	for range t.Schema.Dim() {
 		w.weights = append(w.weights, r.NormFloat64())
+	}
+	if t.Joint {
+		w.align()
 	}
 	for _, c := range w.columns {
 		w.shares = append(w.shares, shares(max(2, len(c.Categories)), r))
@@ -90,6 +103,23 @@ func (t Twins) world() *twinWorld {
 	w.mean = sum
 	w.sd = math.Sqrt(max(square-sum*sum, 1e-12))
 	return w
+}
+
+// align makes the weights grow with the factor of joint columns.
+func (w *twinWorld) align() {
+	at := 0
+	for _, c := range w.columns {
+		if c.Numeric != nil {
+			w.weights[at] = math.Abs(w.weights[at])
+			if c.Numeric.flag() {
+				w.weights[at] *= -1 // 1 where the factor is low
+			}
+			at++
+			continue
+		}
+		slices.Sort(w.weights[at : at+len(c.Categories)])
+		at += len(c.Categories)
+	}
 }
 
 // shares are cumulative frequencies of n categories, none of them rare.
@@ -106,12 +136,23 @@ func shares(n int, r *rand.Rand) []float64 {
 	return all
 }
 
+// next draws the standard Gaussian under a column, after that of the one before it.
+func (w *twinWorld) next(z, factor float64, r *rand.Rand) float64 {
+	if w.joint {
+		return math.Sqrt(jointCorrelation)*factor + math.Sqrt(1-jointCorrelation)*r.NormFloat64()
+	}
+	return twinCorrelation*z + math.Sqrt(1-twinCorrelation*twinCorrelation)*r.NormFloat64()
+}
+
 // row draws the features of one record and their weighted sum.
 func (w *twinWorld) row(r *rand.Rand) (cells []string, score float64) {
-	z := 0.0
+	z, factor := 0.0, 0.0
 	at := 0
+	if w.joint {
+		factor = r.NormFloat64()
+	}
 	for j, c := range w.columns {
-		z = twinCorrelation*z + math.Sqrt(1-twinCorrelation*twinCorrelation)*r.NormFloat64()
+		z = w.next(z, factor, r)
 		if c.Numeric != nil {
 			v := c.Numeric.draw(z, w.shares[j][0])
 			e, _ := c.Numeric.encode(v)
@@ -120,8 +161,10 @@ func (w *twinWorld) row(r *rand.Rand) (cells []string, score float64) {
 			at++
 			continue
 		}
-		u := r.Float64()
-		k := 0
+		u, k := r.Float64(), 0
+		if w.joint {
+			u = min(0.5*math.Erfc(-z/math.Sqrt2), math.Nextafter(1, 0))
+		}
 		for u > w.shares[j][k] {
 			k++
 		}
