@@ -197,9 +197,8 @@ func (a *tools) present(ctx context.Context, out string, to *func(experiment.Pro
 	if err := a.Print(format, res, func() { printResult(a.Out, res) }); err != nil {
 		return err
 	}
-	if res.Worse() {
-		return protocol.Fail(protocol.ClassFailed,
-			"the result is worse than predicting the majority class for every row")
+	if better := res.Worse(); better != "" {
+		return protocol.Fail(protocol.ClassFailed, "the result is worse than predicting %s for every row", better)
 	}
 	return nil
 }

@@ -222,8 +222,8 @@ func (d *demoProcess) result(t *testing.T) experiment.Result {
 		t.Fatalf("stdout isn't one JSON object: %v, %v\n%s\n%s", err, d.err, d.out.String(), d.stderr.String())
 	}
 	// Three rounds over so few rows may be worse than the majority, which the exit code tells.
-	if (d.err != nil) != r.Worse() {
-		t.Fatalf("%v, worse than the majority: %v\n%s", d.err, r.Worse(), d.stderr.String())
+	if (d.err != nil) != (r.Worse() != "") {
+		t.Fatalf("%v, worse than the majority: %q\n%s", d.err, r.Worse(), d.stderr.String())
 	}
 	return r
 }

@@ -92,12 +92,13 @@ type Result struct {
 	Command           string     `json:"command,omitempty"` // that repeats it
 }
 
-// Worse reports whether the result is worse than predicting the majority for every row.
-func (r *Result) Worse() bool {
-	if r.References == (References{}) {
-		return false
+// Worse names what is better than the result for every row: the majority class or the mean of the
+// targets. Empty is neither.
+func (r *Result) Worse() string {
+	if r.References == (References{}) || !r.References.worse(r.Result) {
+		return ""
 	}
-	return !(r.Result.LogLikelihood >= r.References.Majority.LogLikelihood-tolerance)
+	return baseline(pvi.Model(r.Model) == pvi.Linear)
 }
 
 // demoRun is a demonstration under way.

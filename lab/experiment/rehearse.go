@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -96,12 +95,12 @@ func (h *Rehearsal) describe(r *demoRun) (err error) {
 			return protocol.Fail(protocol.ClassInput, "config: model external is computed by a program of each "+
 				"party's own, which a rehearsal doesn't run")
 		}
-		known := []pvi.StrategyName{pvi.NameVirtual, pvi.NameDataset, pvi.NameOptimisation}
-		r.NoReferences = r.NoReferences || !slices.Contains(known, r.Strategy)
 	case *app.GlobalVI:
 		r.Model, r.Method = a.Global.Model, MethodGlobal
 	case *app.Statistics:
 		r.Model, r.Method = pvi.Linear, MethodStatistics
+	case *app.MCMC:
+		r.Model, r.Method = pvi.Logistic, MethodMCMC
 	}
 	return nil
 }

@@ -112,6 +112,27 @@ records = 500
 	}
 }
 
+// TestRehearseMethods: whatever learns has references and the name of its model, by which reports go.
+func TestRehearseMethods(t *testing.T) {
+	for name, section := range map[string]string{
+		"averaging": "[learning]\nstrategy = \"averaging\"\n",
+		"draws":     "[mcmc]\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			config, files := rehearsed(t, "rounds = 20\n[privacy]\nepsilon = 8.0\ndelta = 1e-5\n"+section+
+				"schema_file = \"schema.toml\"\n")
+			h := &Rehearsal{Config: config, Data: files, Signal: 1.5, Seed: 1}
+			res, err := h.Run(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Model != "logistic" || res.References.Majority == (Scores{}) || res.Verdict == "" {
+				t.Errorf("model %q, references %+v, verdict %q", res.Model, res.References, res.Verdict)
+			}
+		})
+	}
+}
+
 // TestRehearseWithoutNoise: a plan that claims nothing is rehearsed, too.
 func TestRehearseWithoutNoise(t *testing.T) {
 	config, files := rehearsed(t,

@@ -251,19 +251,38 @@ func (d *Data) Majority(linear bool) Scores {
 // tolerance is how much worse than the majority, in nats a row, a result may be.
 const tolerance = 0.01
 
+// worse reports whether scores are below what needs no columns.
+func (r References) worse(s Scores) bool {
+	return !(s.LogLikelihood >= r.Majority.LogLikelihood-tolerance)
+}
+
+// baseline names what needs no columns.
+func baseline(linear bool) string {
+	if linear {
+		return "the mean of the targets"
+	}
+	return "the majority class"
+}
+
 // verdict states the scores in plain words.
 func verdict(s Scores, refs References, epsilon float64, linear bool) string {
 	measure := "accuracy"
 	if linear {
 		measure = "R squared"
 	}
+	base := baseline(linear)
 	ll := s.LogLikelihood
 	best, median, private := refs.BestSingleParty, refs.MedianSingleParty, refs.BestSinglePartyPrivate
 	switch {
-	case !(ll >= refs.Majority.LogLikelihood-tolerance):
-		return fmt.Sprintf("The result is worse than predicting the majority for every row (log-likelihood %.3f, "+
-			"majority %.3f): at epsilon %g these parties have too little data for this method.",
-			ll, refs.Majority.LogLikelihood, epsilon)
+	case refs.worse(s) && linear && refs.worse(refs.NonPrivate):
+		return fmt.Sprintf("The result is worse than predicting %s for every row (log-likelihood %.3f and %.3f), "+
+			"and without any privacy it would be too (%.3f): noise_sd is far from what the columns leave of the "+
+			"target. Name it in the plan, or leave strategy out, since statistics estimate it.",
+			base, ll, refs.Majority.LogLikelihood, refs.NonPrivate.LogLikelihood)
+	case refs.worse(s):
+		return fmt.Sprintf("The result is worse than predicting %s for every row (log-likelihood %.3f and "+
+			"%.3f): at epsilon %g these parties have too little data for this method.",
+			base, ll, refs.Majority.LogLikelihood, epsilon)
 	case ll > best.LogLikelihood && s.Accuracy < best.Accuracy:
 		return fmt.Sprintf("Joining pays: together, under epsilon %g, the parties reach log-likelihood %.3f; the "+
 			"best of them alone, without any privacy, reaches %.3f. In %s, %.3f, it is no better than that "+

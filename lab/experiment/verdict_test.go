@@ -16,7 +16,7 @@ func TestVerdict(t *testing.T) {
 		scores Scores
 		want   string
 	}{
-		{"worse than the majority", Scores{0.6, -0.70}, "worse than predicting the majority"},
+		{"worse than the majority", Scores{0.6, -0.70}, "worse than predicting the majority class"},
 		{"better in both", Scores{0.81, -0.43}, "Joining pays: together"},
 		{"better in log-likelihood alone", Scores{0.79, -0.43}, "In accuracy, 0.790, it is no better"},
 		{"better than most", Scores{0.79, -0.45}, "Joining pays for most"},
@@ -25,6 +25,22 @@ func TestVerdict(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := verdict(tc.scores, refs, 1, false); !strings.Contains(got, tc.want) {
+				t.Errorf("%q lacks %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestVerdictOfNumbers: where even exact sums end below the mean of the targets, the cause isn't the noise.
+func TestVerdictOfNumbers(t *testing.T) {
+	for _, tc := range []struct {
+		name, want string
+		exact      float64
+	}{{"noise_sd", "noise_sd is far from", 0.2}, {"noise", "too little data", 0.9}} {
+		t.Run(tc.name, func(t *testing.T) {
+			refs := References{Majority: Scores{0, 0.3}, NonPrivate: Scores{0.7, tc.exact}}
+			got := verdict(Scores{-0.2, 0}, refs, 1, true)
+			if !strings.Contains(got, tc.want) || !strings.Contains(got, "the mean of the targets") {
 				t.Errorf("%q lacks %q", got, tc.want)
 			}
 		})
