@@ -72,6 +72,39 @@ func TestPrecisions(t *testing.T) {
 	}
 }
 
+// TestLinearPrecisions: of all precisions, the floor is about that of least error for weights of which the
+// records explain half of the target, where the noise hides it; the unit of the target changes nothing else.
+func TestLinearPrecisions(t *testing.T) {
+	f := world(10, 2000, 20, 1)
+	like := Gaussian(0.5)
+	h := f.expected(like)
+	lost := func(p, s float64) float64 { // error of a weight, in units of Target^2/Norm^2
+		shrunk := 1 - h/p
+		return shrunk*shrunk/2 + math.Pow(f.Norm*s/p, 2)
+	}
+	for _, s := range []float64{h / f.Norm, 3 * h / f.Norm, 10 * h / f.Norm} {
+		floor := f.LinearPrecisions(s, like).Floor
+		for p := h; p < 1000*h; p *= 1.1 {
+			if lost(floor, s) > lost(p, s)+0.04 {
+				t.Fatalf("noise %g: floor %g has the error %g, %g has %g", s, floor, lost(floor, s), p, lost(p, s))
+			}
+		}
+	}
+	if p := f.LinearPrecisions(0, like); p.Floor != 1 || !(p.Start > 0) {
+		t.Errorf("without noise: %+v", p)
+	}
+	most := f.LinearPrecisions(1e12, like).Floor
+	if matrix := f.MatrixFloor(1e12, like); most != round3(mostRidge) || matrix != most {
+		t.Errorf("floors %v and %v, want %v", most, matrix, mostRidge)
+	}
+	if got := f.VirtualLinearOutlook(h/f.Norm/3.1, like); got != "" {
+		t.Error(got)
+	}
+	if got := f.VirtualLinearOutlook(h/f.Norm/1.5, like); !strings.Contains(got, "it takes about 400") {
+		t.Error(got)
+	}
+}
+
 func TestOutlook(t *testing.T) {
 	for _, tc := range []struct {
 		name    string

@@ -177,9 +177,10 @@ func (f Facts) StatisticClip(noiseSD float64) float64 {
 }
 
 // MatrixFloor is the least eigenvalue of a precision whose natural parameters have noise of
-// standard deviation s in every coordinate: about the norm of the noise.
-func (f Facts) MatrixFloor(s float64) float64 {
-	return round3(min(mostFloor*f.prior(), max(f.prior(), 2*s*f.Norm/math.Sqrt(f.Spread))))
+// standard deviation s in every coordinate: about the norm of the noise, and at least what a
+// regression with the slope like needs; see LinearPrecisions.
+func (f Facts) MatrixFloor(s float64, like Slope) float64 {
+	return round3(max(min(mostRidge*f.prior(), 2*s*f.Norm/math.Sqrt(f.Spread)), f.ridge(s, like)))
 }
 
 // metric fills in what is measured in the posterior's standard deviations.

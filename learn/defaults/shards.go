@@ -13,7 +13,8 @@ const (
 	boldest     = 0.2 // the largest damping
 	mostHaste   = 3   // in few rounds a step may be this much longer: there is less time to diverge
 	mostFloor   = 1024
-	fullPasses  = 4 // 1 - exp(-4): how much of the way is 98 %
+	mostRidge   = 1 << 20 // the same for linear regression, whose records are 1/sd^2 times as precise
+	fullPasses  = 4       // 1 - exp(-4): how much of the way is 98 %
 )
 
 // Shards are settings of natural-gradient steps over shards: the strategies virtual and
@@ -78,6 +79,32 @@ func (f Facts) Precisions(s float64, dataset bool) Precisions {
 	p.Start = round3(max(p.Start, 0.05*f.Spread*float64(f.AssumedRecords())))
 	p.Floor = round3(min(mostFloor*f.prior(), max(f.prior(), p.Floor)))
 	return p
+}
+
+// LinearPrecisions are those of linear regression; like is the slope of an observation.
+//
+// A weight's estimate is h/P, where h has the mean H w and noise of standard deviation s. For w of
+// variance Target^2 / Norm^2 the error is least at P = H + a^2/H, with a as in level: at least 2 a.
+func (f Facts) LinearPrecisions(s float64, like Slope) Precisions {
+	floor := f.ridge(s, like)
+	return Precisions{Start: round3(max(1.2*floor, 0.05*f.expected(like))), Floor: round3(floor)}
+}
+
+// level is the precision at which noise of standard deviation s on the linear part of every weight
+// makes a prediction's noise as long as the target.
+func (f Facts) level(s float64) float64 {
+	target := f.Target
+	if target == 0 {
+		target = 1
+	}
+	return f.Norm * s / target
+}
+
+// ridge is the least precision, at least the prior's, that noise of standard deviation s asks of linear
+// regression whose records are expected to explain half of the target's variance.
+func (f Facts) ridge(s float64, like Slope) float64 {
+	a := f.level(s)
+	return min(mostRidge*f.prior(), max(f.prior(), 2*a*max(1, 2*a/f.expected(like))))
 }
 
 func clamp(v, lo, hi float64) float64 { return min(max(v, lo), hi) }

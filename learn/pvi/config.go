@@ -30,7 +30,7 @@ const (
 )
 
 // maxFloor is the largest PrecisionFloor, in prior precisions.
-const maxFloor = 1024
+const maxFloor = 0x1p24
 
 // ErrConfig is in the chain of every error about a bad configuration.
 var ErrConfig = errors.New("bad inference configuration")
@@ -90,7 +90,7 @@ type Config struct {
 	// defaultUpdateClip; without local noise it is 0.
 	UpdateClip float64
 
-	// PrecisionFloor is the least precision of the posterior, in (0, 1024
+	// PrecisionFloor is the least precision of the posterior, in (0, 2^24
 	// PriorPrecision]. PriorPrecision itself is the natural choice: both likelihoods are
 	// log-concave, so their factors never reduce precision, and only noise leads below
 	// the prior. On the Adult data lower floors are clearly worse. A higher one also
@@ -161,7 +161,7 @@ func (c Config) checkModel(bad badField) {
 		bad("prior_precision", c.PriorPrecision, "positive and finite")
 	}
 	if !(c.PrecisionFloor > 0 && c.PrecisionFloor <= maxFloor*c.PriorPrecision) {
-		bad("precision_floor", c.PrecisionFloor, "positive and at most 1024 times prior_precision")
+		bad("precision_floor", c.PrecisionFloor, "positive and at most 2^24 times prior_precision")
 	}
 	if !(c.Beta >= 0 && c.Beta <= 1) {
 		bad("beta", c.Beta, "in [0, 1]")

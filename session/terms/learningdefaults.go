@@ -27,6 +27,9 @@ func (l LearningConfig) fill(d *draft, f defaults.Facts) int {
 	if l.StartPrecision == 0 {
 		c.StartPrecision = min(c.StartPrecision, largestStart(*c))
 	}
+	if l.PrecisionFloor == 0 {
+		c.PrecisionFloor = min(c.PrecisionFloor, largestStart(*c))
+	}
 	if c.Model == pvi.BNN && c.PriorSpread == 0 && c.StartSpread == 0 {
 		if c.StartPrecision > 0 {
 			c.StartSpread = f.Network().Spread
@@ -99,6 +102,9 @@ func (l LearningConfig) shards(d *draft, f defaults.Facts, way func(defaults.Fac
 	if d.p.Optimiser == pvi.Natural || c.Model == pvi.Linear {
 		s := f.Noise * math.Sqrt(float64(total+f.Centre)) * c.Clip * travelled(*c, rule.Rounds)
 		p := f.Precisions(s, d.name != pvi.NameVirtual)
+		if c.Model == pvi.Linear {
+			p = f.LinearPrecisions(s, d.like())
+		}
 		c.StartPrecision = orElse(c.StartPrecision, p.Start)
 		c.PrecisionFloor = orElse(c.PrecisionFloor, p.Floor)
 	}
@@ -257,7 +263,7 @@ func (l LearningConfig) records(d *draft, f defaults.Facts) int {
 	}
 	if d.name == pvi.NameHybrid && c.Model == pvi.Linear {
 		d.p.StatisticClip = orElse(d.p.StatisticClip, f.StatisticClip(c.NoiseSD))
-		rule.Floor = max(rule.Floor, f.MatrixFloor(f.Noise*d.p.StatisticClip))
+		rule.Floor = max(rule.Floor, f.MatrixFloor(f.Noise*d.p.StatisticClip, d.like()))
 		if c.Family == gauss.Full { // it begins near the end
 			rule.Rate /= 10
 		}
@@ -287,6 +293,6 @@ func (l LearningConfig) analytic(d *draft, f defaults.Facts) int {
 	c.Damping = orElse(c.Damping, 1)
 	c.DampingDecay = orElse(c.DampingDecay, 1) // the mean of all rounds
 	noise := f.Noise * c.Clip / math.Sqrt(float64(rounds))
-	c.PrecisionFloor = orElse(c.PrecisionFloor, f.MatrixFloor(noise))
+	c.PrecisionFloor = orElse(c.PrecisionFloor, f.MatrixFloor(noise, d.like()))
 	return rounds
 }

@@ -68,6 +68,14 @@ func pviOutlook(p *protocol.Plan) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if a.PVI.Model == pvi.Linear && name == pvi.NameVirtual {
+		rounds := f.Rounds
+		if a.PVI.CurvatureFrom > 0 {
+			rounds = a.PVI.CurvatureFrom - 1
+		}
+		s := onSum(p) * a.PVI.Clip * travelled(a.PVI, rounds)
+		return f.VirtualLinearOutlook(s, defaults.Gaussian(a.PVI.NoiseSD)), nil
+	}
 	if a.PVI.Model == pvi.Linear {
 		plain := a.PVI.Family == gauss.Full && byRecords(name) && name != pvi.NameAnalytic
 		return f.LinearOutlook(name, plain), nil
@@ -154,8 +162,8 @@ var rules = map[pvi.StrategyName]map[string]string{
 		"shard_rows":      "default: one factor for every record",
 		"clip":            "default: by a record's norm and the root of records over noise",
 		"damping":         "default: stable for these columns, 1 to 4 passes in all rounds",
-		"start_precision": "default: 1.2 times a record's norm times the noise of the run",
-		"precision_floor": "default: a record's norm times the noise of the run",
+		"start_precision": "default: by a record's norm and the noise of the run, and the records",
+		"precision_floor": "default: by a record's norm and the noise of the run",
 		"optimiser":       oneStep,
 		"steps":           oneStep,
 		"learning_rate":   oneStep,
@@ -201,8 +209,8 @@ var rules = map[pvi.StrategyName]map[string]string{
 		"shards":          "default: one factor a party",
 		"clip":            "default: by a record's norm and the square of parties over noise",
 		"damping":         "default: stable for these columns, 1 pass in all rounds",
-		"start_precision": "default: 1.75 times a record's norm times the noise of the run",
-		"precision_floor": "default: 1.2 times a record's norm times the noise of the run",
+		"start_precision": "default: by a record's norm and the noise of the run, and the records",
+		"precision_floor": "default: by a record's norm and the noise of the run",
 		"optimiser":       oneStep,
 		"steps":           oneStep,
 		"learning_rate":   oneStep,
