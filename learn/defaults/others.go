@@ -82,6 +82,18 @@ func (f Facts) Optimisation(like Slope, rate float64, once bool) Steps {
 	return s
 }
 
+// widest is the most by which Widened lengthens a clip: to 1.1 times a record's norm, as in global
+// inference, where clips hardly move the weights.
+const widest = 2.2
+
+// Widened is the clip of a run that reveals the curvature, whose posterior counts the noise but not that
+// clips move the weights away from 0. The noise grows with the clip and falls with the signal, and the
+// move falls about as the square of the clip, so that both together are least where the clip follows the
+// third root of the signal. Three generated worlds of signals from 150 to 1,300 agree.
+func (f Facts) Widened(clip float64) float64 {
+	return round3(clip * clamp(math.Cbrt(f.signal()/curvatureSignal), 1, widest))
+}
+
 // floor is the precision at which the noise on a logit is as large as it may be.
 func (f Facts) floor(like Slope, rate float64, once bool) float64 {
 	if once {

@@ -254,7 +254,7 @@ func (l LearningConfig) records(d *draft, f defaults.Facts) int {
 	case c.Model == pvi.BNN && d.p.Optimiser == pvi.SGD:
 		rule = f.NetworkSteps(orElse(d.p.SampleRate, 1), once)
 	case d.p.Optimiser == pvi.Natural:
-		rule = f.Optimisation(d.like(), orElse(d.p.SampleRate, 1), once)
+		rule = d.climb(f, once, curvature > 0)
 	default:
 		rule = f.Gradients(d.like(), once)
 		if d.p.Optimiser == pvi.SGD || d.p.Optimiser == pvi.Proximal {
@@ -280,6 +280,15 @@ func (l LearningConfig) records(d *draft, f defaults.Facts) int {
 	c.DampingDecay = orElse(c.DampingDecay, rule.Decay)
 	l.last(d, f, curvature)
 	return total
+}
+
+// climb is the rule of noisy natural-gradient steps, of a run that reveals the curvature or not.
+func (d *draft) climb(f defaults.Facts, once, curved bool) defaults.Steps {
+	rule := f.Optimisation(d.like(), orElse(d.p.SampleRate, 1), once)
+	if curved {
+		rule.Clip = f.Widened(rule.Clip)
+	}
+	return rule
 }
 
 // analytic fills in sums of records' natural parameters.
