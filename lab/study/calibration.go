@@ -150,7 +150,8 @@ func (r *Result) CalibrationTable() string {
 }
 
 // CalibrationText says what the columns of CalibrationTable are.
-const CalibrationText = "Calibration. *plain* takes the revealed sums for exact, *noise-aware* counts their noise. ECE is" +
+const CalibrationText = "" +
+	"Calibration. *plain* takes the revealed sums for exact, *noise-aware* counts their noise. ECE is" +
 	" the expected calibration error of the test rows' predictions in ten bins, for numbers the mean " +
 	"distance of ten predictive quantiles from the share of targets below. Width is the mean standard" +
 	" deviation of the weights over that of the posterior of all rows without privacy. 50, 90 and 95 " +

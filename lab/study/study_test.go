@@ -47,6 +47,12 @@ func TestVerdicts(t *testing.T) {
 			Uninformative},
 		{"published figure is uncertain, far off", MAE, Figure{Value: 3.5, Precision: .4},
 			[]float64{.1, .1}, Uninformative},
+		{"a ratio that is uncertain on a log scale", RelativeMAE, Figure{Value: 5, Precision: .6}, []float64{5, 5},
+			Uninformative},
+		// log 1.1 - log 1 = .0953, and the figure is known to .08.
+		{"a ratio beyond its precision", RelativeMAE, Figure{Value: 1.1, Precision: .088}, []float64{1, 1}, Better},
+		{"a ratio within its precision", RelativeMAE, Figure{Value: 1.08, Precision: .0864}, []float64{1, 1},
+			Reproduced},
 		{"ours is uncertain", Accuracy, Figure{Value: .8}, []float64{.6, .8, 1}, Uninformative},
 		{"ours is uncertain but clearly worse", KL, Figure{Value: 1}, []float64{5, 6, 7}, Worse},
 		{"ten times as large", KL, Figure{Value: 1}, []float64{10, 10}, NotComparable},

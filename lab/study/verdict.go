@@ -63,17 +63,23 @@ const (
 	comparable  = 10
 )
 
-// judge compares the row with the published figure.
+// judge compares the row with the published figure, errors relative to those without privacy on a
+// log scale: they have heavy tails.
 func (r Row) judge() Verdict {
-	paper, tolerance := r.Paper.Value, r.tolerance()
-	diff := r.Ours - paper
-	ratio := r.Ours / paper
+	paper, ours, bound := r.Paper.Value, r.Ours, informative*math.Abs(r.Paper.Value)
+	precision, se := r.Paper.Precision, r.SE
+	ratio := ours / paper
+	if r.Measure == RelativeMAE {
+		precision, se, bound = precision/paper, se/ours, informative
+		paper, ours = math.Log(paper), math.Log(ours)
+	}
+	diff, tolerance := ours-paper, precision+r.interval(se)
 	switch {
-	case r.Paper.Precision > informative*math.Abs(paper):
+	case precision > bound:
 		return Uninformative
 	case ratio >= comparable || ratio <= 1./comparable:
 		return NotComparable
-	case math.Abs(diff) <= tolerance && tolerance > informative*math.Abs(paper):
+	case math.Abs(diff) <= tolerance && tolerance > bound:
 		return Uninformative
 	case math.Abs(diff) <= tolerance:
 		return Reproduced
@@ -83,16 +89,13 @@ func (r Row) judge() Verdict {
 	return Worse
 }
 
-// tolerance is the difference that counts as none.
-func (r Row) tolerance() float64 {
-	t := 0.0
-	if r.Paper != nil {
-		t = r.Paper.Precision
+// interval is half the width of the 95 % interval with the standard error se; 0 for one value.
+func (r Row) interval(se float64) float64 {
+	n := len(r.Values)
+	if n < 2 {
+		return 0
 	}
-	if n := len(r.Values); n > 1 {
-		t += distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975) * r.SE
-	}
-	return t
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975) * se
 }
 
 // reaches tells whether the row is at its bar or beyond; true without one.

@@ -13,14 +13,14 @@ import (
 func (s set) add(r *study.Result, n *published.Numbers, f found, plain []float64) {
 	p := study.Panel{Title: s.name, XLabel: "epsilon", YLabel: "median MAE over the non-private one",
 		LogX: true, YMin: 0.95, YMax: 3}
-	np := n.Curve(s.name, "NP", study.MAE)
 	for _, m := range methods() {
 		c := study.Curve{Name: m.name + " (ours)"}
 		for i, epsilon := range epsilons() {
 			row := study.Row{Case: fmt.Sprintf("%s, epsilon %g", s.name, epsilon), Method: m.name,
 				Measure: study.RelativeMAE, Values: over(f[m.name][i], plain)}
 			if tabled(epsilon) {
-				row.Paper = relative(n, s.name, m.name, epsilon)
+				where := fmt.Sprintf("%s, epsilon %g", s.name, epsilon)
+				row.Paper = n.Figure(where, m.name, study.RelativeMAE)
 			}
 			row = row.Median()
 			c.X = append(c.X, epsilon)
@@ -31,12 +31,9 @@ func (s set) add(r *study.Result, n *published.Numbers, f found, plain []float64
 			}
 		}
 		p.Curves = append(p.Curves, c)
-		if k := n.Curve(s.name, m.name, study.MAE); k != nil &&
+		if k := n.Curve(s.name, m.name, study.RelativeMAE); k != nil &&
 			(m.name == "proj DDP" || m.name == "input perturbation") {
 			k.Name = m.name + " (published code)"
-			for i := range k.Y {
-				k.Y[i] /= np.Y[i]
-			}
 			p.Curves = append(p.Curves, *k)
 		}
 	}
@@ -46,16 +43,6 @@ func (s set) add(r *study.Result, n *published.Numbers, f found, plain []float64
 
 // tabled reports whether an epsilon's errors are in the table.
 func tabled(epsilon float64) bool { return epsilon == 1 || epsilon == 3.162 || epsilon == 10 }
-
-// relative is the published code's figure over its own without privacy.
-func relative(n *published.Numbers, set, method string, epsilon float64) *study.Figure {
-	where := fmt.Sprintf("%s, epsilon %g", set, epsilon)
-	a, b := n.Figure(where, method, study.MAE), n.Figure(where, "NP", study.MAE)
-	if a == nil || b == nil {
-		return nil
-	}
-	return &study.Figure{Value: a.Value / b.Value, Precision: a.Precision / b.Value, Where: a.Where}
-}
 
 func over(a, b []float64) []float64 {
 	out := slices.Clone(a)

@@ -15,7 +15,7 @@ func limits(m study.Measure) (lo, hi float64) {
 		return 0.5, 0.9
 	case study.LogLikelihood:
 		return -1.3, -0.3
-	case study.MAE, study.Seconds:
+	case study.MAE, study.RelativeMAE, study.Seconds:
 		return 0, math.Inf(1)
 	}
 	return 0, 0
