@@ -14,7 +14,8 @@ var (
 	// ErrExpired reports that the validity of a card has ended.
 	ErrExpired = errors.New("identity: the card has expired")
 	// ErrNotYetValid reports that the validity of a card has not begun.
-	ErrNotYetValid = errors.New("identity: the card is not valid yet")
+	ErrNotYetValid = errors.New("the card is not valid yet: look at the clock of this machine, and " +
+		"of the one that made the key")
 	// ErrBadSignature reports that a card is not signed by the key in it.
 	ErrBadSignature = errors.New("identity: the card's signature is wrong")
 	// ErrCard reports that a card is malformed.

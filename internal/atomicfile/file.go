@@ -2,7 +2,6 @@ package atomicfile
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 )
@@ -12,11 +11,11 @@ import (
 func WriteFile(path string, data []byte) (err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("atomicfile: %w", err)
+		return err
 	}
 	tmp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
 	if err != nil {
-		return fmt.Errorf("atomicfile: %w", err)
+		return err
 	}
 	defer func() {
 		if err != nil {
@@ -25,10 +24,10 @@ func WriteFile(path string, data []byte) (err error) {
 	}()
 	_, err = tmp.Write(data)
 	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
-		return fmt.Errorf("atomicfile: %w", err)
+		return err
 	}
 	if err = os.Rename(tmp.Name(), path); err != nil {
-		return fmt.Errorf("atomicfile: %w", err)
+		return err
 	}
 	return syncDir(dir)
 }
@@ -37,10 +36,10 @@ func WriteFile(path string, data []byte) (err error) {
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
-		return fmt.Errorf("atomicfile: %w", err)
+		return err
 	}
 	if err := errors.Join(d.Sync(), d.Close()); err != nil {
-		return fmt.Errorf("atomicfile: %w", err)
+		return err
 	}
 	return nil
 }
