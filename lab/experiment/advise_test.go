@@ -30,7 +30,8 @@ func advisor(t *testing.T, schema string) *Advisor {
 // TestAdvise: every candidate is tried on twins, the best is first, and its plan file leads
 // to the very plan that was tried, without any default.
 func TestAdvise(t *testing.T) {
-	number := strings.Replace(rehearsedSchema, `["no", "yes"]`, "[0, 100]", 1)
+	number := strings.Replace(rehearsedSchema, `["no", "yes"]`,
+		"{ lo = 0, hi = 100, center = 50, scale = 10 }", 1)
 	for name, c := range map[string]struct {
 		schema   string
 		accuracy float64
@@ -63,6 +64,12 @@ func TestAdvise(t *testing.T) {
 				if s.Refused == "" && (len(s.Scores) != c.signals || s.Upload <= 0 || math.IsNaN(s.Mean) ||
 					i > 0 && s.Mean > a.Settings[i-1].Mean) {
 					t.Errorf("setting %d: %+v", i, s)
+				}
+			}
+			for i, s := range a.Alone {
+				if s.LogLik < a.Majority[i].LogLik {
+					t.Errorf("signal %g: a party alone reaches %.3f, the majority %.3f", a.Signals[i], s.LogLik,
+						a.Majority[i].LogLik)
 				}
 			}
 			checkAdvised(t, ad, a, c.schema)

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/session/terms"
 )
@@ -88,7 +89,7 @@ func (ad *Advisor) compare(ctx context.Context, a *Advice) error {
 			if err != nil {
 				return err
 			}
-			s, err := ad.alone(ctx, d)
+			s, err := ad.alone(ctx, d, signal)
 			if err != nil {
 				return err
 			}
@@ -106,11 +107,11 @@ func (ad *Advisor) compare(ctx context.Context, a *Advice) error {
 const mostAlone = 3
 
 // alone is the mean score of some parties, each by its own rows, without privacy.
-func (ad *Advisor) alone(ctx context.Context, d *Data) (mean Scores, err error) {
+func (ad *Advisor) alone(ctx context.Context, d *Data, signal float64) (mean Scores, err error) {
 	like := pvi.Config{Model: pvi.Logistic, Features: ad.Schema.Dim(), PriorPrecision: 1}
 	linear := !ad.Schema.Classification()
 	if linear {
-		like.Model, like.NoiseSD, like.Family = pvi.Linear, aloneNoise, "full"
+		like.Model, like.NoiseSD, like.Family = pvi.Linear, twinNoise(ad.Schema.Target.Numeric, signal), "full"
 	}
 	n := min(mostAlone, len(d.Parts))
 	for _, part := range d.Parts[:n] {
@@ -128,9 +129,10 @@ func (ad *Advisor) alone(ctx context.Context, d *Data) (mean Scores, err error) 
 	return mean, nil
 }
 
-// aloneNoise is the standard deviation of an encoded observation of a linear twin: its
-// spread is a quarter of the encoded half-range.
-const aloneNoise = 0.2
+// twinNoise is the standard deviation of the noise in a twin's encoded number.
+func twinNoise(target *dataset.Range, signal float64) float64 {
+	return (target.Hi - target.Lo) / 8 / target.Scale / math.Sqrt(1+signal*signal)
+}
 
 // describe adds who learns what, and warnings.
 func (ad *Advisor) describe(a *Advice, best Advised) error {
@@ -215,7 +217,7 @@ func (ad *Advisor) pays(ctx context.Context, c terms.PlanConfig, signal float64,
 		if err != nil {
 			return false, err
 		}
-		alone, err := ad.alone(ctx, d)
+		alone, err := ad.alone(ctx, d, signal)
 		if err != nil {
 			return false, err
 		}
