@@ -120,19 +120,20 @@ func networkAveraging() method {
 }
 
 // networkCommittee is one round of DP optimisation at every client by itself, whose steps
-// begin at the same fixed means.
+// begin at the same fixed means and are in proportion to the client's share: with equal steps a small
+// client whose classes are its own counts as much in the product as a large one.
 func networkCommittee(name string, split bool) method {
 	o := pvi.Optimisation{Optimiser: pvi.SGD, SDUnit: 0.1, Steps: 100, LearningRate: 1e-4,
 		Sampling: pvi.SamplingPoisson, SampleRate: 0.05}
 	c := pvi.Config{Clip: 3, Damping: 1, StartPrecision: 200, StartSpread: 0.25}
-	return method{name: name, paper: name, rounds: 1, few: true, app: func(t task.Task) app.Spec {
+	return method{name: name, paper: name, rounds: 1, few: true, power: 1, app: func(t task.Task) app.Spec {
 		c := c
 		c.Strategy = committeeOf(o, split, t.Parties)
 		return network(t, c)
-	}, settings: fmt.Sprintf("%d SGD steps of %g from the prior with a precision of %g around fixed "+
-		"means within %g of 0, Poisson samples at rate %g, C %g a record, log standard deviations in "+
-		"units of %g", o.Steps, o.LearningRate, c.StartPrecision, c.StartSpread, o.SampleRate, c.Clip,
-		o.SDUnit)}
+	}, settings: fmt.Sprintf("%d SGD steps of %g (10 w) at a client with the share w of the records, from the "+
+		"prior with a precision of %g around fixed means within %g of 0, Poisson samples at rate %g, C %g a "+
+		"record, log standard deviations in units of %g", o.Steps, o.LearningRate, c.StartPrecision,
+		c.StartSpread, o.SampleRate, c.Clip, o.SDUnit)}
 }
 
 // withinFigure4 is the paper's DP optimisation less one standard error, as far as it could
