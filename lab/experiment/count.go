@@ -53,7 +53,11 @@ func (h *Rehearsal) Count(ctx context.Context) (*Counted, error) {
 		return nil, protocol.Fail(protocol.ClassInput, "test: the plan learns nothing that could be tested; "+
 			"leave --test out")
 	}
-	r, made, err := h.begin()
+	var made *terms.Rehearsal
+	r, err := abandonable(ctx, func() (r *demoRun, err error) {
+		r, made, err = h.begin()
+		return r, err
+	})
 	if err != nil {
 		return nil, err
 	}

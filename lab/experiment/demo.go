@@ -122,7 +122,7 @@ type demoRun struct {
 // Run runs the session and the references and leaves the results in Out.
 func (d *Demo) Run(ctx context.Context) (*Result, error) {
 	r := &demoRun{Demo: d, began: time.Now()}
-	if err := r.prepare(); err != nil {
+	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
 	rep, err := r.session(ctx)
@@ -158,13 +158,43 @@ func (r *demoRun) references(ctx context.Context) (References, error) {
 		return References{}, nil
 	}
 	r.tell(Progress{Phase: "references", Seconds: time.Since(r.began).Seconds()})
-	return r.reference().all(ctx, func(name string) {
-		r.tell(Progress{Phase: "reference", Name: name, Seconds: time.Since(r.began).Seconds()})
+	return abandonable(ctx, func() (References, error) {
+		return r.reference().all(ctx, func(name string) {
+			if ctx.Err() == nil {
+				r.tell(Progress{Phase: "reference", Name: name, Seconds: time.Since(r.began).Seconds()})
+			}
+		})
 	})
 }
 
+// abandonable returns what compute does, or the context's error as soon as that ends. compute then
+// goes on without effect: it must change nothing that is used after an error.
+func abandonable[T any](ctx context.Context, compute func() (T, error)) (T, error) {
+	type outcome struct {
+		result T
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		result, err := compute()
+		done <- outcome{result, err}
+	}()
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
+
 // prepare loads the data, makes identities, and has every member sign the plan.
-func (r *demoRun) prepare() (err error) {
+func (r *demoRun) prepare(ctx context.Context) error {
+	_, err := abandonable(ctx, func() (none struct{}, err error) { return none, r.makePlan() })
+	return err
+}
+
+func (r *demoRun) makePlan() (err error) {
 	if err := r.loadData(); err != nil {
 		return err
 	}
@@ -227,7 +257,13 @@ func (r *demoRun) session(ctx context.Context) (*run.Report, error) {
 		return nil, err
 	}
 	defer shutdown()
-	r.models = &recorder{Model: r.app.Model(r.plan), next: r.scored}
+	r.models = &recorder{Model: r.app.Model(r.plan), next: func(raw []int64) (Scores, error) {
+		s, err := abandonable(ctx, func() (Scores, error) { return r.scored(raw) })
+		if ctx.Err() != nil {
+			return s, nil // the session ends, and the round counts without its scores
+		}
+		return s, err
+	}}
 	apps, err := r.seats()
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ import (
 // to Resume when this process itself is killed.
 func (d *Demo) RunProcesses(ctx context.Context, executable string) (*Result, error) {
 	r := &demoRun{Demo: d, began: time.Now()}
-	if err := r.prepare(); err != nil {
+	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
 	out, err := filepath.Abs(r.Out)

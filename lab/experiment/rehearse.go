@@ -32,14 +32,8 @@ type Rehearsal struct {
 
 // Run runs the session in memory and the references, and leaves what Demo.Run leaves.
 func (h *Rehearsal) Run(ctx context.Context) (*Result, error) {
-	r, made, err := h.begin()
+	r, err := abandonable(ctx, h.prepare)
 	if err != nil {
-		return nil, err
-	}
-	if err := h.describe(r); err != nil {
-		return nil, err
-	}
-	if r.data, err = h.data(made, r.app); err != nil {
 		return nil, err
 	}
 	rep, err := r.session(ctx)
@@ -47,6 +41,19 @@ func (h *Rehearsal) Run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	return r.conclude(ctx, rep)
+}
+
+// prepare makes the plan and reads the rows.
+func (h *Rehearsal) prepare() (*demoRun, error) {
+	r, made, err := h.begin()
+	if err != nil {
+		return nil, err
+	}
+	if err := h.describe(r); err != nil {
+		return nil, err
+	}
+	r.data, err = h.data(made, r.app)
+	return r, err
 }
 
 // begin makes the plan among new members, who sign it.

@@ -174,3 +174,26 @@ func TestRehearseRefuses(t *testing.T) {
 		})
 	}
 }
+
+// TestAbandonable: what does not look at the context is left when that ends.
+func TestAbandonable(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	begun, end := make(chan struct{}), make(chan struct{})
+	go func() {
+		<-begun
+		cancel()
+	}()
+	_, err := abandonable(ctx, func() (int, error) {
+		close(begun)
+		<-end
+		return 1, nil
+	})
+	close(end)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want context.Canceled", err)
+	}
+	if n, err := abandonable(t.Context(), func() (int, error) { return 1, errors.ErrUnsupported }); n != 1 ||
+		!errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("%d, %v: not what was computed", n, err)
+	}
+}

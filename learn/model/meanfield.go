@@ -31,6 +31,9 @@ func ascend(ws *Workspace, dst, q []float64, steps int, rate float64,
 	}
 	copy(start, logSD)
 	for range steps {
+		if ws.Stop != nil && ws.Stop() {
+			return
+		}
 		gradient(gMean, gLogSD, mean, variance)
 		opt.next()
 		opt.climb(mean, gMean, 0)

@@ -31,6 +31,10 @@ type Site interface {
 // Workspace is the scratch memory of Update, reused from shard to shard so that a
 // round allocates nothing. One goroutine at a time.
 type Workspace struct {
+	// Stop reports whether to end an Update between two steps, with a result that the caller
+	// drops. nil never does.
+	Stop func() bool
+
 	param  [6][]float64 // vectors of length d
 	row    [2][]float64 // vectors of length rows
 	double []float64    // 2d numbers

@@ -199,18 +199,19 @@ func (l *Learner) proposeShards(ctx context.Context, round int, q []int64, st bl
 func (l *Learner) updates(ctx context.Context, round int, dst [][]int64, q []int64,
 	factors [][]int64) (clipped int, err error) {
 	w := l.newWork(q)
+	w.ws.Stop = func() bool { return ctx.Err() != nil }
 	elsewhere, err := l.elsewhere(ctx, round, w, factors)
 	if err != nil {
 		return 0, err
 	}
 	for k := range l.sites {
-		if err := ctx.Err(); err != nil {
-			return 0, fmt.Errorf("shard %d: %w", k, err)
-		}
 		if elsewhere != nil {
 			w.take(elsewhere[k])
 		} else {
 			w.propose(k, factors[min(k, len(factors)-1)])
+		}
+		if err := ctx.Err(); err != nil { // the update may not be complete
+			return 0, fmt.Errorf("shard %d: %w", k, err)
 		}
 		cut, err := l.quantise(dst[k], w.update)
 		if err != nil {

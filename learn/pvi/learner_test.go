@@ -122,6 +122,45 @@ func TestProposeRefuses(t *testing.T) {
 	}
 }
 
+// endsAt is a context that ends when it is asked for the n-th time.
+type endsAt struct {
+	context.Context
+	n, asked int
+}
+
+func (c *endsAt) Err() error {
+	if c.asked++; c.asked >= c.n {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A party looks at its context between two steps, and between the records of one.
+func TestProposeEndsWithinAnUpdate(t *testing.T) {
+	steps := logisticConfig()
+	steps = as(steps, steps.name(), func(p *Params) { p.Steps = 20 })
+	records := as(recordConfigs()["logistic"], NameOptimisation, func(p *Params) {
+		p.Steps = 1
+		p.Sampling = ""
+		p.SampleRate = 0
+	})
+	for name, v := range map[string]struct {
+		c  Config
+		at int
+	}{"between steps": {steps, 10}, "between records": {records, 3}} {
+		t.Run(name, func(t *testing.T) {
+			l := learner(t, v.c, dense(v.c, 1, 600), 0.5)
+			if v.c.params().Local {
+				l = noised(t, l, 1, 1)
+			}
+			ctx := &endsAt{Context: context.Background(), n: v.at}
+			if _, err := l.Propose(ctx, 1, v.c.Initial(), l.InitialState()); !errors.Is(err, context.Canceled) {
+				t.Errorf("asked its context %d times: %v, want context.Canceled", ctx.asked, err)
+			}
+		})
+	}
+}
+
 func TestProposeRefusesWhatTheGridCannotHold(t *testing.T) {
 	c := linearConfig(gauss.Full)
 	d := dense(c, 1, 5)

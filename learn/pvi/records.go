@@ -256,6 +256,9 @@ func (d *descent) add(v []float64, unit float64) error {
 		}
 	}
 	d.seen++
+	if d.seen%256 == 0 && d.ctx.Err() != nil {
+		return d.ctx.Err()
+	}
 	cut, err := d.terms.Add(d.sum, v)
 	unfit := errors.Is(err, fixedpoint.ErrNotFinite) || errors.Is(err, fixedpoint.ErrRange)
 	if cut || unfit {
