@@ -24,6 +24,7 @@ type Observation struct {
 	// that the sum counts.
 	Variance float64
 	Parties  int     // that Sum counts; 0: not known
+	Absent   int     // parties that Sum does not count
 	Records  float64 // of these parties; 0: not known
 	// Scale is the largest standard deviation that weights are expected to have by what is public of
 	// the data; 0: the prior's.
@@ -31,6 +32,15 @@ type Observation struct {
 	// Others reports that the round was with other parties than those whose posterior is wanted:
 	// its sum is of other factors, but its noise is in the state.
 	Others bool
+}
+
+// noise is the variance of the noise on Sum and on what the state has of absent parties. A released
+// factor is a mean of its party's releases, so that its noise is at most that of one.
+func (o Observation) noise(c Config) float64 {
+	if !c.released() || o.Parties == 0 {
+		return o.Variance
+	}
+	return o.Variance * (1 + float64(o.Absent)/float64(o.Parties))
 }
 
 // uncorrected is why NoiseAware has no posterior for a configuration; empty if it has.
@@ -188,7 +198,7 @@ func (r *reading) addRound(o Observation) error {
 	r.naturals = append(r.naturals, natural)
 	r.dampings = append(r.dampings, damping)
 	r.rounds = append(r.rounds, len(r.moved)-1)
-	r.variances = append(r.variances, o.Variance*unit*unit)
+	r.variances = append(r.variances, o.noise(c)*unit*unit)
 	r.parties = o.Parties
 	return nil
 }

@@ -129,7 +129,7 @@ func (r *climbing) add(o Observation) error {
 	d := c.Weights()
 	path, weights, moved := r.path(q, o)
 	unit := math.Ldexp(1, -int(c.FracBits))
-	v := o.Variance * unit * unit * floats.Dot(weights, weights)
+	v := o.noise(c) * unit * unit * floats.Dot(weights, weights)
 	if p.Sampling != SamplingNone {
 		v /= p.SampleRate * p.SampleRate
 		r.sampling = append(r.sampling, floats.Dot(weights, weights)*(1-p.SampleRate)/p.SampleRate)

@@ -28,8 +28,10 @@ func climbingConfig(m Model, from int) Config {
 	return c
 }
 
-// observeClimb runs parties with local noise of this variance and returns what rounds revealed.
-func observeClimb(t *testing.T, c Config, parts []Data, rounds int, variance uint64) []Observation {
+// observeClimb runs parties with local noise of this variance, all in every round without a schedule,
+// and returns what rounds revealed.
+func observeClimb(t *testing.T, c Config, parts []Data, rounds int, variance uint64,
+	schedule Schedule) []Observation {
 	t.Helper()
 	var learners []*Learner
 	var states [][]byte
@@ -45,15 +47,21 @@ func observeClimb(t *testing.T, c Config, parts []Data, rounds int, variance uin
 	var trace []Observation
 	for round := 1; round <= rounds; round++ {
 		sum := make([]int64, c.Dim())
-		for i, l := range learners {
+		set, err := schedule.of(round, len(learners))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range set {
+			l := learners[i]
 			p := propose(t, l, round, raw, states[i])
 			if err := addInto(sum, p.Update); err != nil {
 				t.Fatal(err)
 			}
 			states[i] = settle(t, l, round, states[i], p)
 		}
-		trace = append(trace, Observation{Round: round, Raw: raw, Sum: sum, Parties: len(parts),
-			Variance: float64(variance) * float64(len(parts)), Records: float64(records)})
+		trace = append(trace, Observation{Round: round, Raw: raw, Sum: sum, Parties: len(set),
+			Absent: len(parts) - len(set), Variance: float64(variance) * float64(len(set)),
+			Records: float64(records)})
 		next, err := c.Fold(round, raw, sum)
 		if err != nil {
 			t.Fatal(err)
@@ -70,7 +78,7 @@ func TestClimbReadsTheScore(t *testing.T) {
 	const rounds = 4
 	c := climbingConfig(Linear, rounds+1)
 	data := dense(c, 3, 60)
-	trace := observeClimb(t, c, []Data{data}, rounds+c.CurvatureSlices(), 0)
+	trace := observeClimb(t, c, []Data{data}, rounds+c.CurvatureSlices(), 0, nil)
 	r := climbing{reading: reading{c: c, prior: c.floats(c.prior())}}
 	for _, o := range trace {
 		add := r.add
@@ -148,7 +156,7 @@ func TestClimbCovers(t *testing.T) {
 			case NameAnalytic:
 				scale = 128
 			}
-			trace := observeClimb(t, c, parts, rounds, uint64(scale*scale*math.Ldexp(1, 2*int(c.FracBits))))
+			trace := observeClimb(t, c, parts, rounds, uint64(scale*scale*math.Ldexp(1, 2*int(c.FracBits))), nil)
 			q, err := c.NoiseAware(trace)
 			if err != nil {
 				t.Fatal(err)
@@ -171,6 +179,44 @@ func TestClimbCovers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestClimbCountsAbsentNoise: with one party of four a round, the factors of the others leave their
+// noise in what a round reveals, and the variance that is counted is above the one measured.
+func TestClimbCountsAbsentNoise(t *testing.T) {
+	const rounds, settled = 120, 40
+	c := climbingConfig(Linear, 0)
+	c.CurvatureBound = 0
+	c.Damping = 1
+	c.StartPrecision = 2000
+	c.PrecisionFloor = 2000
+	var parts []Data
+	want := make([]float64, c.Features)
+	for i := range 4 {
+		d := dense(c, uint64(20+i), 200)
+		for n, x := range d.X {
+			want[n%c.Features] += x * x / (c.NoiseSD * c.NoiseSD)
+		}
+		parts = append(parts, d)
+	}
+	turns := func(round int) []int { return []int{round % len(parts)} }
+	trace := observeClimb(t, c, parts, rounds, uint64(4*math.Ldexp(1, 2*int(c.FracBits))), turns)
+	counted, once := 0.0, 0.0 // mean squares of the errors, over their variances
+	for _, o := range trace[settled:] {
+		r := climbing{reading: reading{c: c, prior: c.floats(c.prior())}}
+		if err := r.add(o); err != nil {
+			t.Fatal(err)
+		}
+		for i, w := range want {
+			e := (r.precision[0][i] - w) * (r.precision[0][i] - w) / r.doubt[0][i]
+			counted += e / float64(c.Features*(rounds-settled))
+			once += e * 4 / float64(c.Features*(rounds-settled))
+		}
+	}
+	if counted > 1 || once < 1.5 {
+		t.Errorf("squares of the errors are %.2f of the variance, and %.2f of that without absent parties",
+			counted, once)
 	}
 }
 

@@ -35,6 +35,15 @@ func (r Revealed) plan(p *protocol.Plan) *protocol.Plan {
 // others reports whether the round was with other parties than the plan's.
 func (r Revealed) others(p *protocol.Plan) bool { return r.Plan != nil && !r.Plan.SameParties(p) }
 
+// absent is the number of parties that the sum does not count. A count that no set may have is that of
+// a trusted aggregator's parts of the noise on the sum of all.
+func (r Revealed) absent(p *protocol.Plan) int {
+	if q := r.plan(p); r.Counted >= int(q.MinParties) {
+		return max(q.Parties()-r.Counted, 0)
+	}
+	return 0
+}
+
 // noiseOn returns the variance of all noise on a revealed sum, in grid units squared.
 func noiseOn(p *protocol.Plan, counted int) float64 {
 	switch p.Noise {
@@ -64,7 +73,8 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 			return nil, err
 		}
 		all = append(all, pvi.Observation{Round: int(r.Round) - l.CentreRounds, Raw: raw, Sum: r.Sum,
-			Variance: r.noise(p), Parties: r.Counted, Others: r.others(p), Scale: scale,
+			Variance: r.noise(p), Parties: r.Counted, Absent: r.absent(p),
+			Others: r.others(p), Scale: scale,
 			Records: float64(l.Records) * float64(r.Counted) / float64(r.plan(p).Parties())})
 	}
 	if !slices.ContainsFunc(all, func(o pvi.Observation) bool { return !o.Others }) {
