@@ -49,7 +49,7 @@ def run(*args, **flags):
                 line.append(f"{flag}={v}")
     try:
         done = subprocess.run(line, capture_output=True, text=True, encoding="utf-8", check=False)
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):
         raise ChoirError(4, f"no program {line[0]}", "set CHOIR to its path") from None
     if done.returncode:
         raise _error(done)
@@ -69,7 +69,10 @@ def _error(done):
 def sum_rows(rows, computes=3, sigma=None):
     """The secure sum of a matrix, one party a row, as an array."""
     _need_numpy()
-    matrix = np.atleast_2d(np.asarray(rows, dtype=float))
+    try:
+        matrix = np.atleast_2d(np.asarray(rows, dtype=float))
+    except (TypeError, ValueError):
+        raise ChoirError(4, "rows want numbers, as many in each", "") from None
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "rows.npy")
         np.save(path, matrix)
@@ -105,7 +108,10 @@ class Model:
         path = pathlib.Path(path)
         self.folder = path if path.is_dir() else path.parent
         self.path = path / "model.json" if path.is_dir() else path
-        self.header = json.loads((self.folder / "model.json").read_text(encoding="utf-8"))
+        header = self.folder / "model.json"
+        if not header.is_file():
+            raise ChoirError(4, f"no file {header}", "name the folder with a session's results")
+        self.header = json.loads(header.read_text(encoding="utf-8"))
         schema = self.header.get("schema") or {}
         self.features = [c["name"] for c in schema.get("columns", [])]
         self.target = schema.get("target", {}).get("name")
@@ -154,9 +160,15 @@ def _records(rows):
     if hasattr(rows, "to_dict"):  # a data frame
         return rows.to_dict("records")
     if isinstance(rows, dict):
-        names = list(rows)
-        return [dict(zip(names, values)) for values in zip(*rows.values(), strict=True)]
-    return list(rows)
+        sizes = {name: len(v) if hasattr(v, "__len__") else 0 for name, v in rows.items()}
+        texts = any(isinstance(v, str) for v in rows.values())
+        if texts or len(set(sizes.values())) > 1 or 0 in sizes.values():
+            raise ChoirError(4, f"columns want lists of one length, these have {sizes}", "a row is [{...}]")
+        return [dict(zip(rows, values)) for values in zip(*rows.values())]
+    rows = list(rows) if hasattr(rows, "__iter__") else [rows]
+    if not all(isinstance(r, dict) for r in rows):
+        raise ChoirError(4, "rows without the columns' names", "give dictionaries or a data frame")
+    return rows
 
 
 def _write_csv(path, records):

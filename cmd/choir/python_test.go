@@ -46,13 +46,15 @@ print(round(choir.account(sigma=28.9, clip=1, relation="replace", steps=15, delt
 print(choir.plan_check("trial/plan.choir")["cost"]["rounds"], choir.verify("trial/result")["plan"][:4])
 m = choir.Model("trial/result")
 print(m.target, m.classes, m.features[0], m.coefficients(0.9)[-1]["name"])
-for bad in (lambda: choir.verify("nowhere"), lambda: choir.account(sigma=-1)):
+for bad in (lambda: choir.verify("nowhere"), lambda: choir.account(sigma=-1), lambda: choir.Model("nowhere"),
+            lambda: m.predict({"age": [1], "sex": ["female", "male"]}), lambda: m.predict([[1, 2]])):
     try:
         bad()
     except choir.ChoirError as e:
         print("error", e.code)
 `)
-	for _, want := range []string{"1.0\n2 ", "readmitted ['no', 'yes'] age intercept", "error 4\nerror 4"} {
+	for _, want := range []string{"1.0\n2 ", "readmitted ['no', 'yes'] age intercept",
+		strings.Repeat("error 4\n", 5)} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
