@@ -55,8 +55,16 @@ func (rec *Records) inferColumn(i int) (Column, error) {
 		return Column{}, err
 	}
 	cats, err := rec.categories(i)
+	if err == nil && len(cats) >= leastIdentifiers && 2*len(cats) > len(rec.Cells) {
+		err = fmt.Errorf("%d different texts in %d records: identifiers, not categories; remove the column, or "+
+			"leave it out of the schema", len(cats), len(rec.Cells))
+	}
 	return Categorical(rec.Header[i], cats...), err
 }
+
+// leastIdentifiers is the number of different texts from which a column of hardly any repetitions has
+// identifiers or free text.
+const leastIdentifiers = 32
 
 // almostNumbers rejects a column that is numeric except for texts such as NA, or for
 // numbers that are not finite: as categories, each of its numbers would become a column.

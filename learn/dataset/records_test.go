@@ -180,6 +180,12 @@ func TestInferSchema(t *testing.T) {
 			t.Errorf("target %s: %v", target, err)
 		}
 	}
+	for n := range leastIdentifiers {
+		rec.Cells = append(rec.Cells, []string{"1", fmt.Sprintf("patient %d", n), "7", "yes"})
+	}
+	if _, err := rec.InferSchema("y", true); err == nil || !strings.Contains(err.Error(), "identifiers") {
+		t.Errorf("a column of identifiers: %v", err)
+	}
 }
 
 // TestInferRefusesAlmostNumbers: one word among numbers doesn't make categories of
