@@ -16,8 +16,9 @@ signed, a private folder for every member's site, example data or the files of
 --data, a compose file, and run.sh, which runs the session with the binary in
 $CHOIR.
 
-Without --schema the encoding of --data is computed from the rows, which is not
-private: for trials only.`
+The encoding of --data is that of --schema, else that of the plan file of
+--config. Without both it is computed from the rows, which is not private: for
+trials only.`
 
 func (a *tools) init() *cobra.Command {
 	o := trial.Options{Parties: 3, Nodes: 3, Epsilon: 1, Delta: 1e-5}
@@ -59,7 +60,7 @@ func (a *tools) init() *cobra.Command {
 	s.Float64Var(&o.Delta, "delta", o.Delta, "the budget's delta")
 	s.IntVar(&o.Rounds, "rounds", 0, "rounds; 0: by the plan's other terms")
 	s.StringArrayVar(&o.Data, "data", nil, "CSV file of a party (repeatable); default: example data")
-	s.StringVar(&o.Schema, "schema", "", "schema file of the data; default: computed from the rows")
+	s.StringVar(&o.Schema, "schema", "", "schema file of the data; default: that of --config")
 	s.StringVar(&o.Target, "target", "", "column of the data to predict; default: the schema's")
 	s.StringVar(&o.Config, "config", "",
 		"plan file with the terms, such as plan advise writes; default: --epsilon, "+

@@ -50,11 +50,19 @@ func (c *consortium) read() (err error) {
 		}
 		c.rows = append(c.rows, rec)
 	}
-	if c.Schema == "" {
+	switch {
+	case c.Schema != "":
+		c.schema, err = terms.ReadSchema(c.Schema)
+	case c.Config != "":
+		c.schema, err = terms.SchemaOf(c.Config)
+	default:
 		return c.infer()
 	}
-	if c.schema, err = terms.ReadSchema(c.Schema); err != nil {
+	switch {
+	case err != nil:
 		return err
+	case c.schema == nil: // a plan of sums
+		return c.infer()
 	}
 	if c.Target != "" && c.Target != c.schema.Target.Name {
 		return protocol.Fail(protocol.ClassInput, "target: %q, but the schema's is %q", c.Target,

@@ -25,7 +25,7 @@ type Options struct {
 	Epsilon, Delta float64
 	Rounds         int      // 0: the plan's default
 	Data           []string // a CSV file a party; none: example data
-	Schema         string   // schema file for Data; "": inferred, which is not private
+	Schema         string   // schema file for Data; "": Config's, else inferred, which is not private
 	Target         string   // column to predict; "": the schema's
 	// Config is a plan file with the terms, in the place of Epsilon, Delta and Rounds; its
 	// cards are not read.

@@ -180,6 +180,20 @@ func readSchema(path, name string, s section) (*dataset.Schema, error) {
 	return schema, nil
 }
 
+// SchemaOf returns the schema that a plan's file names or has, which the cards need not be there for;
+// nil for a plan of sums.
+func SchemaOf(path string) (found *dataset.Schema, err error) {
+	c := new(PlanConfig)
+	if err := config.ReadTOML(path, c); err != nil {
+		return nil, err
+	}
+	_, err = c.maker(func(name string, s section) (*dataset.Schema, error) {
+		found, err = readSchema(path, name, s)
+		return found, err
+	})
+	return found, err
+}
+
 // schemaReader reads the schema of a section of the plan's file.
 func schemaReader(path string) func(string, section) (*dataset.Schema, error) {
 	return func(name string, s section) (*dataset.Schema, error) { return readSchema(path, name, s) }
