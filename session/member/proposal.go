@@ -155,6 +155,9 @@ func (s *Service) forecast(p *protocol.Plan) *Forecast {
 	if err != nil {
 		f.Problem = err.Error()
 	}
+	if own == nil && errors.Is(err, ledger.ErrOverspend) {
+		f.Problem += ", since the member's file has no [budget]: set the limit of all plans together there"
+	}
 	return f
 }
 

@@ -55,6 +55,7 @@ type Service struct {
 
 	key     *identity.PrivateKey
 	over    map[string]string // what came of the plans that are over, by id
+	refused map[string]bool   // plans, by id, that this site's files or budget refused since its start
 	said    map[string]bool   // what was logged once
 	store   string            // the folder, next to the member's store, of plans and of over.json
 	waiting map[protocol.PlanID]*Proposal
@@ -107,7 +108,7 @@ func (s *Service) Run(ctx context.Context) error {
 			if shut, err = s.listen(ctx); err != nil {
 				return err
 			}
-			if s.over[plan.Plan.ID().String()] == "" {
+			if id := plan.Plan.ID().String(); s.over[id] == "" && !s.refused[id] {
 				pause = serveRetry
 			}
 		}
@@ -134,7 +135,7 @@ func (s *Service) open() (err error) {
 		return err
 	}
 	s.said, s.over, s.store = map[string]bool{}, map[string]string{}, s.Config.served()
-	s.waiting = map[protocol.PlanID]*Proposal{}
+	s.refused, s.waiting = map[string]bool{}, map[protocol.PlanID]*Proposal{}
 	s.rooms = rooms{config: s.Config, own: s.key.Public(), log: s.Log, known: map[string]bool{}}
 	return s.read()
 }
@@ -204,7 +205,7 @@ func (s *Service) look(folder terms.Consortium) (*protocol.SignedPlan, error) {
 	id := plan.Plan.ID()
 	index, mine := plan.Plan.Index(s.key.Public())
 	switch {
-	case s.over[id.String()] != "":
+	case s.over[id.String()] != "" || s.refused[id.String()]:
 		return nil, nil
 	case !mine:
 		return nil, fmt.Errorf("plan %s: this member is not in it", id.Short())
@@ -252,7 +253,8 @@ func (s *Service) propose(folder terms.Consortium, p *protocol.Plan) error {
 }
 
 // runPlan runs this member under a plan to its end. It returns an error only if the service cannot
-// go on; a plan that failed in a way that a restart may mend is tried again.
+// go on. A plan that failed in a way that time may mend is tried again, and one that this site's files or
+// budget refuse is tried again by the next service.
 func (s *Service) runPlan(ctx context.Context, plan *protocol.SignedPlan, folder string) error {
 	id := plan.Plan.ID()
 	text, err := plan.MarshalText()
@@ -282,6 +284,11 @@ func (s *Service) runPlan(ctx context.Context, plan *protocol.SignedPlan, folder
 			s.Log.Warn("plan "+id.Short()+" is tried again", "event", "retried", "error", err.Error())
 			return nil
 		}
+	case protocol.ClassInput, protocol.ClassBudget:
+		s.refused[id.String()] = true
+		s.Log.Warn("plan "+id.Short()+" is refused here, and the others wait for this member: mend what the error "+
+			"names in this site's files, and start choir serve again", "event", "refused", "error", err.Error())
+		return nil
 	}
 	s.over[id.String()] = "completed"
 	if err != nil {

@@ -111,10 +111,20 @@ func TestServe(t *testing.T) {
 	}
 	one := propose("one")
 	others := []string{"party-b", "node-a", "node-b", "agg"}
+	rows, moved := config.DataFile, config.DataFile+".moved"
 	serve(nil, func(log *lockedText) {
 		until(t, "the proposal is shown", func() bool { return log.has("waits for a person here") })
 		checkProposal(t, config, log, "epsilon 0 is spent, and 0.5 after")
+		if err := os.Rename(rows, moved); err != nil {
+			t.Fatal(err)
+		}
 		approve(one, append(others, "party-a")...)
+		until(t, "it is refused without the rows", func() bool { return log.has("is refused here") })
+	})
+	if err := os.Rename(moved, rows); err != nil {
+		t.Fatal(err)
+	}
+	serve(nil, func(log *lockedText) {
 		runOthers(t, dir, one, configOf, bus, others)
 		until(t, "it has completed", func() bool { return log.has("has completed") })
 	})

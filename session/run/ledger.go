@@ -65,7 +65,8 @@ func (a *Ledger) AffordRest() error {
 	if _, err := a.chain.CanAfford(*a.own, rest...); err != nil {
 		mine, _ := a.counts()
 		return protocol.Fail(protocol.ClassBudget,
-			"the plan's %d attempts that are left do not fit in this party's budget: %w", a.plan.Releases()-mine, err)
+			"the plan's %d attempts that are left do not fit in this party's budget, which [budget] in its file sets "+
+				"for all plans together (default: the plan's): %w", a.plan.Releases()-mine, err)
 	}
 	return nil
 }

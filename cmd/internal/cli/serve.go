@@ -26,7 +26,8 @@ plans of --allow applications, of an epsilon up to --max-epsilon, all of whose
 members have a card in --known.
 
 The configuration is the member's without plan_file; results go to a folder a
-plan below out_dir. A plan that is over is never run again, whatever restarts.`
+plan below out_dir. A plan that is over is never run again, whatever restarts.
+One that this site's files or budget refuse is left until serve starts again.`
 
 func (a *App) serve() *cobra.Command {
 	var config, known string
