@@ -1,0 +1,40 @@
+//go:build !race
+
+package simulate
+
+import "testing"
+
+// seeds is how many sessions the suite simulates per profile.
+func seeds(t *testing.T) int {
+	if testing.Short() {
+		return 20
+	}
+	return 150
+}
+
+// TestProfiles simulates sessions under every profile: none violates anything,
+// and every kind of fault that the profile names did happen.
+func TestProfiles(t *testing.T) {
+	for _, p := range Profiles() {
+		t.Run(p.Name, func(t *testing.T) {
+			n := seeds(t)
+			if p.Wide {
+				n = max(1, n/40)
+			}
+			r := many(t, Batch{From: 1, Seeds: n, Profile: p.Name, Workers: 2})
+			for _, f := range r.Failed {
+				t.Errorf("seed %d: %s", f.Seed, f.Violation)
+			}
+			if r.Rounds < int64(n)/2 {
+				t.Errorf("%d rounds settled in %d sessions", r.Rounds, n)
+			}
+			for kind, p := range p.odds() {
+				if (p > 0) != (r.Faults[kind] > 0) {
+					t.Errorf("%s: probability %v, happened %d times", kind, p, r.Faults[kind])
+				}
+			}
+			t.Logf("%d sessions, %d steps, %d rounds, %d void attempts, faults %v", r.Seeds, r.Steps, r.Rounds,
+				r.Voids, r.Faults)
+		})
+	}
+}
