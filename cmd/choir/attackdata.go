@@ -20,26 +20,11 @@ func population(p *protocol.Plan, path string) ([][]float64, error) {
 		return nil, protocol.Fail(protocol.ClassInput, "data: the plan has shuffled reports; membership, the "+
 			"attack that takes records, is on sums")
 	}
-	if err := member.CheckData(p, &member.Config{DataFile: path}); err != nil {
-		return nil, err
-	}
-	a, err := app.Of(p)
+	data, schema, err := member.Encoded(p, &member.Config{DataFile: path})
 	if err != nil {
 		return nil, err
 	}
-	schema, err := a.Encoding()
-	if err != nil {
-		return nil, err
-	}
-	records, err := dataset.LoadRecords(path)
-	if err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
-	}
-	t, err := records.Encode(schema)
-	if err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
-	}
-	return experiment.Signed(t.X, t.Y, t.Classification), nil
+	return experiment.Signed(data.X, data.Y, schema.Classification()), nil
 }
 
 // numbers are the rows of a file of numbers, of the plan's dimension if there is a plan.

@@ -163,12 +163,7 @@ func (c Config) stepsPosterior(trace []Observation) (*Posterior, error) {
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	q, err := c.at(m)
-	if err != nil {
-		return nil, err
-	}
-	q.marginal = marginal
-	return q, nil
+	return c.at(m, marginal, false)
 }
 
 // addSteps adds a round.

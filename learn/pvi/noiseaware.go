@@ -110,30 +110,19 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	q, err := c.at(m)
-	if err != nil {
-		return nil, err
-	}
-	q.marginal = marginal
-	q.rare = r.rare
-	return q, nil
+	return c.at(m, marginal, r.rare)
 }
 
 // With returns the posterior with the moments under the likelihood, in the full family if they
 // have a covariance, with these variances of single weights, and for Rare. Errors:
 // gauss.ErrImproper.
 func (l Likelihood) With(m *gauss.Moments, marginal []float64, rare bool) (*Posterior, error) {
-	q, err := l.config().at(m)
-	if err != nil {
-		return nil, err
-	}
-	q.marginal = marginal
-	q.rare = rare
-	return q, nil
+	return l.config().at(m, marginal, rare)
 }
 
-// at returns the posterior with the moments, in the full family if they have a covariance.
-func (c Config) at(m *gauss.Moments) (*Posterior, error) {
+// at returns the posterior with the moments, in the full family if they have a covariance, with these
+// variances of single weights, and for Rare.
+func (c Config) at(m *gauss.Moments, marginal []float64, rare bool) (*Posterior, error) {
 	c.Family = gauss.MeanField
 	if m.Covariance != nil {
 		c.Family = gauss.Full
@@ -142,7 +131,7 @@ func (c Config) at(m *gauss.Moments) (*Posterior, error) {
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	return &Posterior{cfg: c, natural: natural, moments: m}, nil
+	return &Posterior{cfg: c, natural: natural, moments: m, marginal: marginal, rare: rare}, nil
 }
 
 // reading is a trace in real numbers.

@@ -59,13 +59,7 @@ func (c Config) climbingPosterior(trace []Observation) (*Posterior, error) {
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	q, err := c.at(m)
-	if err != nil {
-		return nil, err
-	}
-	q.marginal = marginal
-	q.rare = r.rare
-	return q, nil
+	return c.at(m, marginal, r.rare)
 }
 
 // posterior returns the moments, and the variances of single weights where they are others.

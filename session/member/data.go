@@ -58,22 +58,33 @@ func CheckData(p *protocol.Plan, c *Config) error {
 		_, err := m.vector()
 		return err
 	}
-	a, err := app.Of(p)
+	_, _, err := m.encoded()
+	return err
+}
+
+// Encoded reads a party's file as CheckData does, for a plan with a schema, and returns the records and
+// the schema that encoded them.
+func Encoded(p *protocol.Plan, c *Config) (pvi.Data, *dataset.Schema, error) {
+	m := &Member{Session: protocol.Bind(p), Config: c, Log: slog.New(slog.DiscardHandler)}
+	return m.encoded()
+}
+
+func (m *Member) encoded() (data pvi.Data, schema *dataset.Schema, err error) {
+	a, err := app.Of(m.Session.Plan)
 	if err != nil {
-		return err
+		return pvi.Data{}, nil, err
 	}
-	schema, err := a.Encoding()
-	if err != nil {
-		return err
+	if schema, err = a.Encoding(); err != nil {
+		return pvi.Data{}, nil, err
 	}
-	data, err := m.readData(schema)
+	data, err = m.readData(schema)
 	if s, ok := a.(*app.Shuffle); ok && err == nil {
 		err = s.Fits(data)
 	}
 	if err != nil {
-		return protocol.Fail(protocol.ClassInput, "data: %w", err)
+		return pvi.Data{}, nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
-	return nil
+	return data, schema, nil
 }
 
 // fewRows is a number of records below which a file is more likely a wrong one.
