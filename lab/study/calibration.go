@@ -185,11 +185,21 @@ func (r *Result) reliability() (panels []Panel) {
 	return panels
 }
 
-// checkCalibration refuses scores that aren't of the result's seeds or out of their range.
+// seedsOf is the number of seeds of a method's rows: a result may have more for some methods.
+func (r *Result) seedsOf(where, method string) int {
+	for _, row := range r.Rows {
+		if row.Case == where && row.Method == method {
+			return len(row.Values)
+		}
+	}
+	return r.Seeds
+}
+
+// checkCalibration refuses scores that aren't of the rows' seeds or out of their range.
 func (r *Result) checkCalibration() error {
 	for _, c := range r.Calibration {
-		n := max(len(c.LogLikelihood), len(c.Coverage))
-		bad := n == 0 || n%r.Seeds != 0 || len(c.ECE) != len(c.LogLikelihood)
+		n, seeds := max(len(c.LogLikelihood), len(c.Coverage)), r.seedsOf(c.Case, c.Method)
+		bad := n == 0 || n%seeds != 0 || len(c.ECE) != len(c.LogLikelihood)
 		for _, more := range []int{len(c.LogLikelihood), len(c.Width), len(c.Coverage)} {
 			bad = bad || more != 0 && more != n
 		}
@@ -201,7 +211,7 @@ func (r *Result) checkCalibration() error {
 		}
 		if bad {
 			return fmt.Errorf("study: %s: the calibration of %s, %s, %s doesn't have %d seeds' scores", r.Name, c.Case,
-				c.Method, c.Posterior, r.Seeds)
+				c.Method, c.Posterior, seeds)
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 func TestCalibration(t *testing.T) {
 	r := sample()
 	r.Seeds = 2
+	r.Rows = nil
 	for _, s := range []Score{{ECE: .02, Width: 1, Reliability: [Bins]Bin{3: {100, .3, .28}}},
 		{ECE: .04, Width: 2, Reliability: [Bins]Bin{3: {300, .34, .4}}}} {
 		s.Posterior, s.LogLikelihood = "plain", -.5
@@ -51,6 +52,18 @@ func TestCalibration(t *testing.T) {
 				t.Error("it was taken")
 			}
 		})
+	}
+}
+
+// TestSeedsOfAMethod: a method may have more seeds than the result, and then as many scores as its rows have
+// values.
+func TestSeedsOfAMethod(t *testing.T) {
+	r := &Result{Seeds: 2, Rows: []Row{{Case: "a", Method: "m", Values: []float64{1, 2, 3}}}}
+	for i, want := range []bool{false, false, true} {
+		r.Calibrate("a", "m", Score{Posterior: "plain", LogLikelihood: -.5})
+		if err := r.checkCalibration(); (err == nil) != want {
+			t.Errorf("%d scores for three values: %v", i+1, err)
+		}
 	}
 }
 
