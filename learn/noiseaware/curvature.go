@@ -55,6 +55,13 @@ func (c Curvature) repaired() (estimate, error) {
 	return out, nil
 }
 
+// Repaired returns the matrix without its noise as far as that can be told; it is positive semidefinite.
+// Errors: gauss.ErrImproper.
+func (c Curvature) Repaired() (*mat.SymDense, error) {
+	e, err := c.repaired()
+	return e.matrix, err
+}
+
 func (c Curvature) shrunk(noisy []float64) []float64 {
 	out := make([]float64, len(noisy))
 	s2 := c.SD * c.SD

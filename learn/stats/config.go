@@ -27,8 +27,7 @@ type Config struct {
 	Features int `json:"features"` // columns of a record, the bias, always 1, last
 
 	// PriorPrecision is the prior precision of every weight around 0, with the target and
-	// the features (not the bias) in their public scales: the bounds, or with moment rounds
-	// the standard deviations.
+	// the features (not the bias) in units of the lengths that they are expected to have; see Prior.
 	PriorPrecision float64 `json:"prior_precision"`
 	// NoiseSD is the standard deviation of an observation in the target's own unit; 0
 	// estimates it from the noisy statistics.

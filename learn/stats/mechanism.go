@@ -18,7 +18,7 @@ func (c Config) Mechanism() (pvi.Mechanism, error) {
 }
 
 // Predictive is Posterior with the model that predicts from it. Before the first statistics
-// it is the prior, with an observation's noise of 1 if it is unknown.
+// it is the prior.
 func (c Config) Predictive(raw []int64, noise float64) (*pvi.Posterior, error) {
 	s, err := c.open(raw)
 	if err != nil {
@@ -29,17 +29,11 @@ func (c Config) Predictive(raw []int64, noise float64) (*pvi.Posterior, error) {
 		PriorPrecision: c.PriorPrecision, PrecisionFloor: c.PriorPrecision, FracBits: 16,
 		DampingBits: 16, Damping: 1, NoiseSD: c.NoiseSD,
 	}
-	if s.rounds == 0 {
-		if like.NoiseSD == 0 {
-			like.NoiseSD = 1
+	p := c.nothing(0)
+	if s.rounds > 0 {
+		if p, err = c.Posterior(raw, noise); err != nil {
+			return nil, err
 		}
-		natural := make([]float64, like.Dim())
-		gauss.Space{Family: gauss.Full, Features: c.Features}.Prior(natural, c.PriorPrecision)
-		return like.PosteriorAt(natural)
-	}
-	p, err := c.Posterior(raw, noise)
-	if err != nil {
-		return nil, err
 	}
 	natural, err := p.natural()
 	if err != nil {

@@ -100,11 +100,7 @@ func (f *ModelFile) prior(p *protocol.Plan) (*gauss.Moments, error) {
 		return nil, err
 	}
 	if a, ok := spec.(*app.Statistics); ok {
-		m, err := a.Statistics.Prior(f.State, app.SumVariance(p))
-		if err != nil {
-			return nil, protocol.Fail(protocol.ClassInput, "model: %w", err)
-		}
-		return m, nil
+		return a.Statistics.Prior(), nil
 	}
 	precision, _ := priorPrecision(spec)
 	n := len(f.Mean)

@@ -221,10 +221,7 @@ func networkStart(p *protocol.Plan, a app.Spec) ([]float64, error) {
 // judgeStatistics judges the posterior of noisy statistics, whose standard deviations include
 // the noise, in units of the prior's.
 func judgeStatistics(p *protocol.Plan, a *app.Statistics, state []int64) (defaults.Finding, error) {
-	prior, err := a.Statistics.Prior(state, app.SumVariance(p))
-	if err != nil {
-		return defaults.Fine, err
-	}
+	prior := a.Statistics.Prior()
 	q, err := a.Posterior(p, state)
 	if err != nil {
 		return defaults.Fine, err
