@@ -3,11 +3,14 @@ package experiment
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"io"
 	"slices"
 	"time"
 
 	"choir/crypto/noise"
 	"choir/internal/config"
+	"choir/lab/bed"
 	"choir/learn/dataset"
 	"choir/learn/global"
 	"choir/learn/pvi"
@@ -237,21 +240,27 @@ func (ad *Advisor) plan(c terms.PlanConfig, records []int, epsilon float64) (app
 	return a, p, err
 }
 
-// learn runs a plan with the sum in the clear: the parties add the noise that they would.
-func (ad *Advisor) learn(ctx context.Context, a app.Spec, p *protocol.Plan, d *Data) (Scores, error) {
-	var full *noise.Gaussian
+// learn runs a plan in the world k with the sum in the clear: the parties add the noise that they would.
+func (ad *Advisor) learn(ctx context.Context, a app.Spec, p *protocol.Plan, d *Data, k int) (Scores, error) {
 	joint := p.Noise == protocol.NoiseParty
+	n := added{adds: func(int) bool { return joint }, random: ad.stream(k)}
 	if joint {
 		var err error
-		if full, err = noise.NewGaussian(p.Variance); err != nil {
+		if n.full, err = noise.NewGaussian(p.Variance); err != nil {
 			return Scores{}, err
 		}
 	}
-	q, err := learnt(ctx, a, p, d.Parts, len(d.Parts), full, func(int) bool { return joint })
+	q, err := learnt(ctx, a, p, d.Parts, len(d.Parts), n)
 	if err != nil {
 		return Scores{}, err
 	}
 	return d.evaluate(q, !ad.Schema.Classification())
+}
+
+// stream is the noise of the world k, so that the same question has the same answer. It hides nothing: the
+// records are twins, which are drawn from the same seed.
+func (ad *Advisor) stream(k int) io.Reader {
+	return bed.Stream(fmt.Sprintf("advice %d world %d", ad.Seed, k))
 }
 
 func (ad *Advisor) tell(what string) {

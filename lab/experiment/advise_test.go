@@ -115,6 +115,38 @@ func checkAdvised(t *testing.T, ad *Advisor, a *Advice, schema string) {
 	}
 }
 
+// TestAdviceIsReproducible: the same question has the same answer, whatever the members' keys are, and
+// each world has noise of its own.
+func TestAdviceIsReproducible(t *testing.T) {
+	ad := advisor(t, rehearsedSchema)
+	ad.now = time.Now()
+	all := ad.settings()
+	if testing.Short() {
+		all = all[:1]
+	}
+	for _, s := range all {
+		t.Run(s.Name, func(t *testing.T) {
+			var got [3]Scores
+			for i, k := range []int{0, 0, 1} {
+				spec, p, err := ad.plan(s.config, ad.Records, ad.Epsilon)
+				if err != nil {
+					t.Fatal(err)
+				}
+				d, err := ad.world(1, 0, ad.Records)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got[i], err = ad.learn(t.Context(), spec, p, d, k); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got[0] != got[1] || got[0].LogLikelihood == got[2].LogLikelihood {
+				t.Errorf("%+v, again %+v, with other noise %+v", got[0], got[1], got[2])
+			}
+		})
+	}
+}
+
 // TestFilledPlans: the file of every candidate leads to the same plan, also where the first
 // rounds measure the centres of columns that have a range only.
 func TestFilledPlans(t *testing.T) {

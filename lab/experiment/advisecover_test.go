@@ -96,9 +96,9 @@ func coveredWorlds() map[string]covered {
 
 // trial is a plan that the advisor chose for a schema, and what it expects of it.
 type trial struct {
-	ad   *Advisor
-	best Advised
-	data func(seed uint64) *Data // of a session
+	ad          *Advisor
+	best, plain Advised                 // the best setting, and that of a plan without any
+	data        func(seed uint64) *Data // of a session
 }
 
 // TestAdviceCovers: told the accuracy of a regression without privacy, the advisor's interval at 90 %
@@ -126,7 +126,7 @@ func (tr trial) count(t *testing.T, name string) (accurate, likely, n int) {
 	}
 	want, mean := tr.best.Scores[0], Scores{}
 	for seed := range uint64(sessions) {
-		got, err := tr.ad.learn(t.Context(), spec, p, tr.data(seed))
+		got, err := tr.ad.learn(t.Context(), spec, p, tr.data(seed), sessionStreams+int(seed))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,8 @@ func (c covered) trial(t *testing.T) trial {
 	}
 	ad := advisor(t, text)
 	ad.Records, ad.Epsilon = c.records, c.epsilon
-	return trial{ad, ad.choose(t, c.rows(4000, 1), c.rows(8000, 3)), func(seed uint64) *Data {
+	best, plain := ad.choose(t, c.rows(4000, 1), c.rows(8000, 3))
+	return trial{ad, best, plain, func(seed uint64) *Data {
 		d := &Data{Schema: ad.Schema, Columns: ad.Schema.EncodedColumns(), Test: c.rows(4000, 1000*seed+99)}
 		for i, n := range c.records {
 			d.Parts = append(d.Parts, c.rows(n, 1000*seed+uint64(i)+20))
@@ -164,8 +165,9 @@ func (c covered) trial(t *testing.T) trial {
 	}}
 }
 
-// choose returns the best setting for what a regression without privacy on train reaches on test.
-func (ad *Advisor) choose(t *testing.T, train, test pvi.Data) Advised {
+// choose returns the best setting for what a regression without privacy on train reaches on test, and the
+// first, which is a plan's without any.
+func (ad *Advisor) choose(t *testing.T, train, test pvi.Data) (best, plain Advised) {
 	t.Helper()
 	ad.Worlds, ad.now = 2, time.Now()
 	like := pvi.Config{Model: pvi.Logistic, Features: ad.Schema.Dim(), PriorPrecision: 1}
@@ -179,14 +181,17 @@ func (ad *Advisor) choose(t *testing.T, train, test pvi.Data) Advised {
 		t.Fatal(err)
 	}
 	a := &Advice{Signals: []float64{signalFor(max(0.68, s.Accuracy))}}
-	best := Advised{Mean: math.Inf(-1)}
-	for _, set := range ad.settings() {
+	best.Mean = math.Inf(-1)
+	for i, set := range ad.settings() {
 		if err := ad.judge(t.Context(), a, &set); err != nil {
 			t.Fatal(err)
 		}
 		if set.Refused == "" && set.Mean > best.Mean {
 			best = set
 		}
+		if i == 0 {
+			plain = set
+		}
 	}
-	return best
+	return best, plain
 }

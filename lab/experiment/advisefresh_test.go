@@ -58,7 +58,8 @@ func (f fresh) trial(t *testing.T) trial {
 	ad := advisor(t, freshHead+f.columns)
 	ad.Records, ad.Epsilon = f.records, f.epsilon
 	known := f.rows(t, ad.Schema, 4000, tested, 1)
-	return trial{ad, ad.choose(t, known, f.rows(t, ad.Schema, 8000, tested, 3)), func(seed uint64) *Data {
+	best, plain := ad.choose(t, known, f.rows(t, ad.Schema, 8000, tested, 3))
+	return trial{ad, best, plain, func(seed uint64) *Data {
 		d := &Data{Schema: ad.Schema, Columns: ad.Schema.EncodedColumns(),
 			Test: f.rows(t, ad.Schema, 4000, tested, 1000*seed+99)}
 		for i, n := range f.records {

@@ -81,7 +81,8 @@ func (f real) trial(t *testing.T) trial {
 	ad := advisor(t, rehearsedSchema)
 	ad.Schema, ad.Records, ad.Epsilon = f.schema, f.records, f.epsilon
 	known := f.parts(1, min(4000, f.table.Rows()/2), 8000)
-	return trial{ad, ad.choose(t, known[0], known[1]), func(seed uint64) *Data {
+	best, plain := ad.choose(t, known[0], known[1])
+	return trial{ad, best, plain, func(seed uint64) *Data {
 		all := f.parts(1000*seed+20, append(slices.Clone(f.records), 4000)...)
 		n := len(f.records)
 		return &Data{Schema: f.schema, Columns: f.schema.EncodedColumns(), Parts: all[:n], Test: all[n]}

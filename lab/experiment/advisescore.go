@@ -36,7 +36,7 @@ func (ad *Advisor) judge(ctx context.Context, a *Advice, s *Advised) error {
 			if err != nil {
 				return err
 			}
-			score, err := ad.learn(ctx, spec, p, d)
+			score, err := ad.learn(ctx, spec, p, d, k)
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.Name, err)
 			}
@@ -213,7 +213,7 @@ func (ad *Advisor) pays(ctx context.Context, c terms.PlanConfig, signal float64,
 		if err != nil {
 			return false, err
 		}
-		together, err := ad.learn(ctx, spec, p, d)
+		together, err := ad.learn(ctx, spec, p, d, k)
 		if err != nil {
 			return false, err
 		}

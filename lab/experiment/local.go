@@ -35,7 +35,7 @@ func (r reference) localNoise(ctx context.Context, share bool) (Scores, error) {
 
 func (r reference) alone(ctx context.Context, a app.Spec, p *protocol.Plan,
 	parts []pvi.Data) (Scores, error) {
-	q, err := learnt(ctx, a, p, parts, len(parts), nil, func(int) bool { return false })
+	q, err := learnt(ctx, a, p, parts, len(parts), added{})
 	if err != nil {
 		return Scores{}, err
 	}
@@ -44,7 +44,7 @@ func (r reference) alone(ctx context.Context, a app.Spec, p *protocol.Plan,
 
 // posterior is what an application learns with the sum in the clear and no joint noise.
 func posterior(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data) (*pvi.Posterior, error) {
-	state, err := plainly(ctx, a, p, parts, nil, func(int) bool { return false })
+	state, err := plainly(ctx, a, p, parts, added{})
 	if err != nil {
 		return nil, err
 	}

@@ -135,14 +135,29 @@ func (r *demoRun) seats() ([]app.Party, error) {
 	return ls, nil
 }
 
+// added is the noise in a sum in the clear. The zero added is none.
+type added struct {
+	full   *noise.Gaussian
+	adds   func(party int) bool // which parties add it; nil: none
+	random io.Reader            // of it and of the parties' steps; nil: the system's
+}
+
+func (n added) by(party int) bool { return n.adds != nil && n.adds(party) }
+
+func (n added) reader() io.Reader {
+	if n.random == nil {
+		return rand.Reader
+	}
+	return n.random
+}
+
 // plainly is an application's learning with the sum in the clear, over the given
-// records, which may be one party's alone. Parties that adds names add the noise of full.
-func plainly(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data, full *noise.Gaussian,
-	adds func(party int) bool) ([]int64, error) {
+// records, which may be one party's alone.
+func plainly(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data, n added) ([]int64, error) {
 	ls, states := make([]app.Party, len(parts)), make([][]byte, len(parts))
 	for i, part := range parts {
 		var err error
-		c := app.PartyConfig{Plan: p, Party: uint32(i), Data: part, Rand: rand.Reader}
+		c := app.PartyConfig{Plan: p, Party: uint32(i), Data: part, Rand: n.reader()}
 		if ls[i], err = a.Join(c); err != nil {
 			return nil, fmt.Errorf("party %d: %w", i, err)
 		}
@@ -153,7 +168,7 @@ func plainly(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data
 	var opened []protocol.Opened
 	hidden := 0 // parties that add noise
 	for i := range parts {
-		if adds(i) {
+		if n.by(i) {
 			hidden++
 		}
 	}
@@ -167,7 +182,7 @@ func plainly(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data
 				return nil, fmt.Errorf("round %d, party %d: %w", round, i, err)
 			}
 			memos[i] = memo
-			if err := addNoised(sum, update, draw, full, adds(i)); err != nil {
+			if err := n.sum(sum, update, draw, i); err != nil {
 				return nil, err
 			}
 		}
@@ -186,15 +201,17 @@ func plainly(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data
 	return model, nil
 }
 
-func addNoised(sum, update, draw []int64, full *noise.Gaussian, adds bool) error {
-	if adds {
-		if err := full.Fill(draw, rand.Reader); err != nil {
+// sum adds a party's update and its noise to a sum.
+func (n added) sum(sum, update, draw []int64, party int) error {
+	noisy := n.by(party)
+	if noisy {
+		if err := n.full.Fill(draw, n.reader()); err != nil {
 			return err
 		}
 	}
 	for j, v := range update {
 		sum[j] += v
-		if adds {
+		if noisy {
 			sum[j] += draw[j]
 		}
 	}

@@ -119,7 +119,8 @@ func (r reference) noised(ctx context.Context, full *noise.Gaussian, variance ui
 	adding int) (Scores, error) {
 	p := *r.plan
 	p.Variance = max(1, uint64(float64(adding)*float64(variance)/float64(p.Parties())))
-	q, err := learnt(ctx, r.app, &p, r.data.Parts, p.Parties(), full, func(i int) bool { return i < adding })
+	q, err := learnt(ctx, r.app, &p, r.data.Parts, p.Parties(),
+		added{full: full, adds: func(i int) bool { return i < adding }})
 	if err != nil {
 		return Scores{}, err
 	}

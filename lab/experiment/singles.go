@@ -165,7 +165,8 @@ func (r reference) alonePrivate() (fitting, error) {
 		}
 	}
 	return func(ctx context.Context, rows pvi.Data) (*pvi.Posterior, error) {
-		return learnt(ctx, spec, p, []pvi.Data{rows}, 1, full, func(int) bool { return full != nil })
+		return learnt(ctx, spec, p, []pvi.Data{rows}, 1,
+			added{full: full, adds: func(int) bool { return full != nil }})
 	}, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"choir/crypto/noise"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
@@ -46,9 +45,9 @@ func (t traced) exported(p *protocol.Plan, state []int64) (*pvi.Posterior, error
 // learnt is the posterior that an application would export of learning with the sum in the clear,
 // whose noise is that of so many of the plan's parties.
 func learnt(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data, noisy int,
-	full *noise.Gaussian, adds func(party int) bool) (*pvi.Posterior, error) {
+	n added) (*pvi.Posterior, error) {
 	t := traced{Spec: a, counted: noisy, rounds: new([]app.Revealed)}
-	state, err := plainly(ctx, t, p, parts, full, adds)
+	state, err := plainly(ctx, t, p, parts, n)
 	if err != nil {
 		return nil, err
 	}
