@@ -19,12 +19,12 @@ import (
 var (
 	// ErrKeyFile reports that a file is not a key file of a known version, or that its
 	// argon2id costs are out of bounds.
-	ErrKeyFile = errors.New("identity: malformed key file")
+	ErrKeyFile = errors.New("malformed key file")
 	// ErrPassphrase reports that the passphrase does not open the key file, or is
 	// empty. An altered salt, cost or check value has the same effect.
-	ErrPassphrase = errors.New("identity: wrong passphrase")
+	ErrPassphrase = errors.New("wrong passphrase")
 	// ErrTampered reports that the passphrase is right but the file was altered.
-	ErrTampered = errors.New("identity: the key file was altered")
+	ErrTampered = errors.New("the key file was altered")
 )
 
 const (

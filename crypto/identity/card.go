@@ -12,16 +12,16 @@ import (
 
 var (
 	// ErrExpired reports that the validity of a card has ended.
-	ErrExpired = errors.New("identity: the card has expired")
+	ErrExpired = errors.New("the card has expired")
 	// ErrNotYetValid reports that the validity of a card has not begun.
 	ErrNotYetValid = errors.New("the card is not valid yet: look at the clock of this machine, and " +
 		"of the one that made the key")
 	// ErrBadSignature reports that a card is not signed by the key in it.
-	ErrBadSignature = errors.New("identity: the card's signature is wrong")
+	ErrBadSignature = errors.New("the card's signature is wrong")
 	// ErrCard reports that a card is malformed.
-	ErrCard = errors.New("identity: malformed card")
+	ErrCard = errors.New("malformed card")
 	// ErrName reports that a name violates the rules of CheckName.
-	ErrName = errors.New("identity: not a valid name")
+	ErrName = errors.New("not a valid name")
 )
 
 // maxNameLen is the greatest length of a name in characters.

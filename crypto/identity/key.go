@@ -22,10 +22,10 @@ const (
 var (
 	// ErrPublicKey reports that bytes or text are not an acceptable public key:
 	// wrong length, not a point, not canonically encoded, or of small order.
-	ErrPublicKey = errors.New("identity: not a valid public key")
+	ErrPublicKey = errors.New("not a valid public key")
 
 	// ErrSecret is returned by everything that would marshal a private key.
-	ErrSecret = errors.New("identity: only WriteKeyFile stores private keys")
+	ErrSecret = errors.New("only WriteKeyFile stores private keys")
 )
 
 // PublicKey is the canonical 32-byte encoding of an Ed25519 public key

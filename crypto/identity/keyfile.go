@@ -12,7 +12,7 @@ import (
 
 // ErrPermissions reports that other users than its owner can read or write a secret file. It is
 // never returned on Windows, where the file mode does not show this.
-var ErrPermissions = errors.New("identity: the file is open to others than its owner; chmod 600 it")
+var ErrPermissions = errors.New("the file is open to others than its owner; chmod 600 it")
 
 // The largest sizes of a key file and of a passphrase file, in bytes.
 const (

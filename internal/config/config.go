@@ -114,24 +114,30 @@ func ReadTOML(path string, into any) error {
 }
 
 // mismatch is the decoder's text about a value of the wrong type.
-var mismatch = regexp.MustCompile(`^toml: cannot decode TOML (\w+) into (?:.*\.(\w+))? ?of type (\S+)$`)
+var mismatch = regexp.MustCompile(`^toml: cannot decode TOML (\w+) into (?:.*\.(\w+))? ?of type (.+)$`)
 
 // explain is a decoder's error without the names of Go's types.
 func explain(err *toml.DecodeError) string {
+	text := strings.TrimPrefix(err.Error(), "toml: ")
 	m := mismatch.FindStringSubmatch(err.Error())
 	if m == nil {
-		return err.Error()
+		return text
 	}
 	key, want := strings.Join(err.Key(), "."), m[3]
 	if key == "" {
 		key = strings.ToLower(m[2])
 	}
 	if key == "" {
-		return err.Error()
+		return text
 	}
 	switch {
+	case strings.HasPrefix(want, "map["), strings.Contains(want, "."): // a struct
+		want = "table"
 	case strings.HasPrefix(want, "[]"):
 		want = "list"
+	case strings.HasPrefix(want, "["): // an array, such as [2]string
+		n, _, _ := strings.Cut(want[1:], "]")
+		want = "list of " + n
 	case strings.HasPrefix(want, "float"):
 		want = "number"
 	case strings.HasPrefix(want, "int"), strings.HasPrefix(want, "uint"):
