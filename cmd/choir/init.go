@@ -18,7 +18,8 @@ $CHOIR.
 
 The encoding of --data is that of --schema, else that of the plan file of
 --config. Without both it is computed from the rows, which is not private: for
-trials only.`
+trials only. Without --data the rows are drawn, by the schema of --config or of
+an example.`
 
 func (a *tools) init() *cobra.Command {
 	o := trial.Options{Parties: 3, Nodes: 3, Epsilon: 1, Delta: 1e-5}

@@ -1,7 +1,10 @@
 package trial
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -71,11 +74,13 @@ func (c *consortium) read() (err error) {
 	return c.fits()
 }
 
-func (c *consortium) example() (err error) {
-	if c.schema, err = dataset.ParseTOML([]byte(exampleSchema)); err != nil {
+// example draws the parties' records by the plan file's schema, or by the example's.
+func (c *consortium) example() error {
+	if err := c.drawnBy(); err != nil {
 		return err
 	}
 	t := dataset.Twins{Schema: c.schema, Signal: exampleSignal, Seed: exampleSeed}
+	var err error
 	for i := range c.Parties {
 		rows, err := t.Records(uint64(i), exampleLeast+exampleMore*(i%3))
 		if err != nil {
@@ -84,6 +89,27 @@ func (c *consortium) example() (err error) {
 		c.rows = append(c.rows, rows)
 	}
 	c.test, err = t.Records(exampleHeld, exampleTest)
+	return err
+}
+
+// drawnBy finds the schema of records that are drawn. That of the example takes the place of a plan
+// file's that is not there.
+func (c *consortium) drawnBy() (err error) {
+	if c.Config != "" {
+		if c.schema, err = terms.SchemaOf(c.Config); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err == nil && c.schema != nil {
+			return nil
+		}
+		if _, err := os.Stat(c.Config); err != nil {
+			return protocol.Fail(protocol.ClassInput, "config: %w", err)
+		}
+		c.warnings = append(c.warnings, "the plan file's schema is not there, so the columns are those of the "+
+			"example: name files of yours with --data")
+	}
+	c.fallback = true
+	c.schema, err = dataset.ParseTOML([]byte(exampleSchema))
 	return err
 }
 

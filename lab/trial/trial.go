@@ -51,7 +51,8 @@ type consortium struct {
 	members  []site
 	schema   *dataset.Schema
 	rows     []*dataset.Records // of each party
-	test     *dataset.Records   // example data only
+	test     *dataset.Records   // of records that are drawn only
+	fallback bool               // the schema is the example's
 	warnings []string
 	own      terms.PlanConfig // by Config
 }
@@ -143,10 +144,10 @@ func (c *consortium) common() error {
 	if err != nil {
 		return err
 	}
-	if c.own.Table != nil && c.test != nil {
+	if c.own.Table != nil && c.fallback {
 		c.schema.Missing = dataset.Drop // tables don't take the centre for a missing number
 	}
-	if c.own.Shuffle != nil && c.test != nil {
+	if c.own.Shuffle != nil && c.fallback {
 		c.schema.Missing, c.schema.Unseen = dataset.Refuse, dataset.Refuse // every record reports
 	}
 	if err := atomicfile.WriteFile(c.path("schema.toml"), c.schema.TOML()); err != nil {

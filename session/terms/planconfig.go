@@ -181,13 +181,16 @@ func readSchema(path, name string, s section) (*dataset.Schema, error) {
 }
 
 // SchemaOf returns the schema that a plan's file names or has, which the cards need not be there for;
-// nil for a plan of sums.
+// nil where there is none, as in a plan of sums.
 func SchemaOf(path string) (found *dataset.Schema, err error) {
 	c := new(PlanConfig)
 	if err := config.ReadTOML(path, c); err != nil {
 		return nil, err
 	}
 	_, err = c.maker(func(name string, s section) (*dataset.Schema, error) {
+		if file, inside := s.schema(); file == "" && inside == nil {
+			return nil, nil
+		}
 		found, err = readSchema(path, name, s)
 		return found, err
 	})
