@@ -104,7 +104,12 @@ func (m *Member) checkCard(now time.Time) error {
 		return protocol.Fail(protocol.ClassIntegrity, "plan: %w: the identity of %s",
 			protocol.ErrExpired, m.Session.Name(m.Index))
 	}
-	path := m.Config.card()
+	return m.Config.checkCard(m.Key.Public(), now)
+}
+
+// checkCard checks that the member's card, if there is one, is valid and shows the key.
+func (c *Config) checkCard(key identity.PublicKey, now time.Time) error {
+	path := c.card()
 	if path == "" {
 		return nil
 	}
@@ -112,7 +117,7 @@ func (m *Member) checkCard(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if card.Key != m.Key.Public() {
+	if card.Key != key {
 		return protocol.Fail(protocol.ClassIntegrity, "card %s: it shows another key than the key file; configure "+
 			"the key, passphrase and card of one member", path)
 	}

@@ -47,7 +47,8 @@ type Progress struct {
 	Ended         string        `json:"ended,omitempty"` // why it ended early
 	Expires       time.Time     `json:"expires"`
 	Members       []status.Peer `json:"members"`
-	Missing       []string      `json:"missing"` // members that do not answer
+	Missing       []string      `json:"missing"`   // members that do not answer
+	Listening     time.Time     `json:"listening"` // since when members could be heard
 	// BrokerLost is when the connection to the broker was lost, if it is. Who was not missing then is
 	// not missing: nobody can be heard.
 	BrokerLost *time.Time `json:"broker_lost,omitempty"`
@@ -65,7 +66,7 @@ func Observe(ctx context.Context, c *Config) (*Observer, error) {
 		return nil, err
 	}
 	s := protocol.Bind(signed.Plan)
-	o := &Observer{session: s, peers: map[string]status.Peer{}, since: time.Now(),
+	o := &Observer{session: s, peers: map[string]status.Peer{}, since: time.Now().UTC(),
 		reading: make(chan struct{})}
 	o.facts = Progress{SchemaVersion: 1, Plan: s.ID.String(), Name: s.Plan.Name, Rounds: s.Plan.Rounds,
 		Counted: []string{}, Expires: time.Unix(s.Plan.NotAfter, 0).UTC()}
@@ -204,7 +205,7 @@ func (o *Observer) Progress(patience time.Duration) (*Progress, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	p := o.facts
-	p.Members, p.Missing = []status.Peer{}, []string{}
+	p.Members, p.Missing, p.Listening = []status.Peer{}, []string{}, o.since
 	now := time.Now()
 	if p.BrokerLost != nil {
 		now = *p.BrokerLost

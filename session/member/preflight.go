@@ -90,6 +90,11 @@ func (p *preflight) verdict(name string, err error, detail, remedy string) bool 
 }
 
 func (p *preflight) checkPlan() {
+	if p.config.PlanFile == "" {
+		p.add("plan", Warning, "no plan_file is configured, so nothing that a plan decides is checked",
+			"choir serve needs none: name the plan.choir of a folder that it serves with --plan-file")
+		return
+	}
 	signed, err := terms.ReadPlan(p.config.PlanFile)
 	if !p.verdict("plan", err, fmt.Sprintf("%s is whole", p.config.PlanFile),
 		"get the plan's file again, byte for byte: plan_file is what plan merge or join has written") {
@@ -113,10 +118,18 @@ func (p *preflight) checkPlan() {
 		"don't run it: tell whoever proposed the plan")
 }
 
+const cardRemedy = "make a new key and card, for a new plan, or configure the card that belongs to the key"
+
 func (p *preflight) checkKey() {
 	key, err := terms.ReadKey(p.config.KeyFile, p.config.PassphraseFile)
 	if !p.verdict("key", err, p.config.KeyFile+" opens",
-		"key_file and passphrase_file are those of keygen, of mode 0600") || p.signed == nil {
+		"key_file and passphrase_file are those of keygen, of mode 0600") {
+		return
+	}
+	if p.signed == nil {
+		if path := p.config.card(); path != "" {
+			p.verdict("card", p.config.checkCard(key.Public(), p.now), path+" is the key's", cardRemedy)
+		}
 		return
 	}
 	index, ok := p.signed.Plan.Index(key.Public())
@@ -135,13 +148,12 @@ func (p *preflight) checkKey() {
 			"name this member's card in card_file: the key of another member is then noticed")
 		return
 	}
-	p.verdict("card", p.member.checkCard(p.now), enrolled,
-		"make a new key and card, for a new plan, or configure the card that belongs to the key")
+	p.verdict("card", p.member.checkCard(p.now), enrolled, cardRemedy)
 }
 
 func (p *preflight) checkConfig() {
 	if p.member == nil {
-		p.add("configuration", Skipped, "plan or key are wrong", "")
+		p.add("configuration", Skipped, "there is no plan or no key to check it with", "")
 		return
 	}
 	err := p.config.Validate(p.role)
@@ -252,19 +264,27 @@ func (p *preflight) checkStation() {
 // maxClockError is how far a clock may be from the broker's.
 const maxClockError = time.Minute
 
+// noPlan stands for a plan's identifier in a connection that uses no stream.
+const noPlan = "00000000"
+
 // checkBroker connects and tries what the member needs, without storing anything.
 func (p *preflight) checkBroker(ctx context.Context) {
-	if p.member == nil || p.config.Bus.URL == "" {
+	if p.config.Bus.URL == "" || p.member == nil && p.config.PlanFile != "" {
 		p.add("broker", Skipped, "plan, key or bus.url are wrong", "")
 		return
 	}
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer time.AfterFunc(min(p.config.connectLimit(), 15*time.Second), cancel).Stop()
-	config := p.member.bus()
+	m, config := p.member, p.config.busOf(noPlan, memberName(p.config))
+	if m == nil {
+		m = &Member{Config: p.config}
+	} else {
+		config = m.bus()
+	}
 	bus, err := natsbus.Open(limited, config)
 	if err != nil {
-		p.verdict("broker", p.member.busError(ctx, limited, err, false), "", brokerRemedy(err))
+		p.verdict("broker", m.busError(ctx, limited, err, false), "", brokerRemedy(err))
 		return
 	}
 	defer bus.Close()
@@ -274,7 +294,9 @@ func (p *preflight) checkBroker(ctx context.Context) {
 		p.add("TLS", Warning, "the connection is not encrypted",
 			"use tls:// unless the broker is on this machine; vectors are sealed in any case")
 	}
-	p.checkStream(ctx, bus)
+	if p.member != nil {
+		p.checkStream(ctx, bus)
+	}
 }
 
 func (p *preflight) checkStream(ctx context.Context, bus *natsbus.Bus) {

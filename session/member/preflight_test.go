@@ -73,6 +73,15 @@ func TestPreflight(t *testing.T) {
 	}
 	c := sums("party-a")
 	c.Bus = bus
+	serving := *c
+	serving.PlanFile = ""
+	page := member.RunPreflight(t.Context(), &serving, time.Now())
+	for _, check := range page.Checks {
+		if check.Verdict == member.Wrong || check.Name == "broker" && check.Verdict != member.Right ||
+			strings.Contains(check.Detail, "plan file: ") {
+			t.Errorf("for choir serve: %+v", check)
+		}
+	}
 	late := member.RunPreflight(t.Context(), c, time.Now().Add(25*time.Hour))
 	if late.Right || !strings.Contains(late.Checks[1].Remedy, "clock") {
 		t.Errorf("after the plan's end: %+v", late.Checks[1])

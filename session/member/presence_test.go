@@ -89,7 +89,11 @@ func TestMembersHearEachOther(t *testing.T) {
 		p, err := o.Progress(0)
 		t.Errorf("%s: %+v, %v", what, p, err)
 	}
+	begun := time.Now()
 	observed("all but one answer", func(p *member.Progress) bool {
+		if p.Listening.IsZero() || p.Listening.After(begun) {
+			t.Errorf("listening since %s", p.Listening)
+		}
 		heard := 0
 		for _, m := range p.Members {
 			if m.State == "joining" {

@@ -54,7 +54,9 @@ func (a *App) preflight() *cobra.Command {
 }
 
 func (a *App) printPreflight(p *member.Preflight) {
-	fmt.Fprintf(a.Out, "%s (%s), plan %.16s\n", p.Member, p.Role, p.Plan)
+	if p.Member != "" {
+		fmt.Fprintf(a.Out, "%s (%s), plan %.16s\n", p.Member, p.Role, p.Plan)
+	}
 	for _, c := range p.Checks {
 		Wrap(a.Out, fmt.Sprintf("%-8s %-14s", c.Verdict, c.Name), c.Detail)
 		if c.Verdict != member.Right && c.Remedy != "" {

@@ -4,7 +4,29 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
+
+	"choir/host/status"
+	"choir/session/member"
 )
+
+// TestProgressOfNobody: of who was not heard of yet, the time since which it could have been is told.
+func TestProgressOfNobody(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	p := &member.Progress{Listening: at, Members: []status.Peer{
+		{Name: "node-a", Role: "compute", State: "unheard"},
+		{Name: "node-b", Role: "compute", State: "unheard", Missing: true},
+		{Name: "node-c", Role: "compute", State: "joining", Heard: &at}}}
+	var b strings.Builder
+	printProgress(&b, p)
+	for _, want := range []string{"compute    not heard yet, listening since 03:04:05\n",
+		"compute    MISSING, not heard yet, listening since 03:04:05\n",
+		"compute    joining, heard at 03:04:05\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, &b)
+		}
+	}
+}
 
 // TestWrap: lines end at words, before LineWidth, and continue below the head's
 // end; a word that is too long has its own line.

@@ -287,9 +287,9 @@ func printProgress(w io.Writer, p *member.Progress) {
 			strings.Join(p.Counted[:min(len(p.Counted), 20)], " "))
 	}
 	for _, m := range p.Members[:min(len(p.Members), 100)] {
-		text := m.State
+		text := "not heard yet, listening since " + p.Listening.Format(time.TimeOnly)
 		if m.Heard != nil {
-			text += ", heard at " + m.Heard.Format(time.TimeOnly)
+			text = m.State + ", heard at " + m.Heard.Format(time.TimeOnly)
 		}
 		if m.Missing && !p.Completed && p.Ended == "" {
 			text = "MISSING, " + text
