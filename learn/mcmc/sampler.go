@@ -89,7 +89,7 @@ type base struct {
 type geometry struct {
 	factor triangle // F F' = Temper X'X/4 + prior, about
 	bound  float64
-	norm   float64 // a record's root mean square norm in the coordinates phi, at most
+	norm   float64 // a record's root mean square norm in the coordinates phi, with Trace; others: at most
 	// products is Temper X'X/4 with noise, whose standard deviation on a diagonal entry is doubt; nil
 	// without rounds of it.
 	products []float64
@@ -124,9 +124,39 @@ func (b *base) geometry(s *state) *geometry {
 		products = a
 		noise = float64(unit*math.Sqrt(float64(rounds)*b.public.Variance)) / onDiagonal
 	}
-	return &geometry{factor: firm(a, d, c.PriorPrecision, noise), bound: c.bound(), norm: c.norm(),
+	g := &geometry{factor: firm(a, d, c.PriorPrecision, noise), bound: c.bound(), norm: c.norm(),
 		products: products, doubt: noise}
+	if c.Method == Trace && products != nil {
+		short := g.length()
+		g.norm *= short
+		g.bound *= short
+	}
+	return g
 }
+
+// length is the root mean square norm of a record in phi over Config.norm, which supposes the metric of the
+// products alone: what makes a noisy metric definite makes records shorter. With M the metric's inverse its
+// square is tr(M A)/d for the products A without noise. For a noise E whose entries have the variance v, v/2
+// off the diagonal, E tr(M E) is -v/2 E((tr M)^2 + tr M^2) by Stein's identity, which is put back.
+func (g *geometry) length() float64 {
+	d := g.factor.d
+	sum, trace, square := 0.0, 0.0, 0.0
+	row := make([]float64, d)
+	for i := range d {
+		clear(row)
+		row[i] = 1
+		g.factor.solve(row)
+		g.factor.solveT(row)
+		sum += dot(row, g.products[i*d:(i+1)*d])
+		trace += row[i]
+		square += dot(row, row)
+	}
+	sum += float64(float64(g.doubt*g.doubt)/2) * (float64(trace*trace) + square)
+	return math.Sqrt(min(1, max(leastSquare, sum/float64(d))))
+}
+
+// leastSquare keeps noise from taking away all of a record's square.
+const leastSquare = 0.1
 
 // Initial implements Sampler.
 func (b *base) Initial() []int64 { return make([]int64, b.cfg.stateDim()) }
