@@ -60,25 +60,38 @@ func (c coins) tails(cut float64, out []point, pads []float64) {
 		c.direct(to, out, pads)
 		return
 	}
-	row := binomial{c.s, 0.5, 0.5}.row(from, to)
-	beyond := make([]float64, len(row)+1)
-	for i := len(row) - 1; i >= 0; i-- {
-		beyond[i] = beyond[i+1] + row[i]
-	}
-	s := float64(c.s)
+	heads, beyond := c.weights(from, to)
+	s, last := float64(c.s), float64(to)
 	for _, part := range c.parts {
 		if part.lambda == 0 {
 			continue
 		}
+		rest, lambda, lift := s*part.rest, 2*part.lambda, part.weight*part.lambda
 		for i := range out {
-			n := c.least(part, out[i].excess)
-			if n > to {
+			p := &out[i]
+			at := (rest*p.excess + s*lambda*(1+p.excess)) / (lambda * (2 + p.excess)) // see least
+			if !(at <= last) {
 				break
 			}
-			n = max(n, from)
-			out[i].add(part, s, float64(n), row[n-from], beyond[n-from], &pads[i])
+			n := max(int(math.Ceil(at))-from, 0)
+			above, all := lift*heads[n], part.weight*beyond[n]
+			gain, loss := (2+p.excess)*above, p.excess*all
+			p.delta += gain - loss
+			p.q += all - above
+			pads[i] += gain + loss
 		}
 	}
+}
+
+// weights returns n/s w(n) and P(N >= n) for the heads of c.s tosses of a fair coin, where N is at most to.
+func (c coins) weights(from, to int) (heads, beyond []float64) {
+	heads = binomial{c.s, 0.5, 0.5}.row(from, to)
+	beyond = make([]float64, len(heads)+1)
+	for i := len(heads) - 1; i >= 0; i-- {
+		beyond[i] = beyond[i+1] + heads[i]
+		heads[i] *= float64(from+i) / float64(c.s)
+	}
+	return heads, beyond
 }
 
 // least returns the least number of heads with P > x Q, at most s + 1.
