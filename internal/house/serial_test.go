@@ -46,12 +46,14 @@ func TestSerialPackagesAreSerial(t *testing.T) {
 	}
 }
 
+// full begins the recipe of the long tests.
+const full = "\t$(GO) test -vet=off -timeout 15m $(addprefix ./,$(LEFT)) $(addprefix ./,$(LONG))"
+
 // TestUntaggedRunSeesEveryTest: a test file that is left out under the race detector is in
 // a package that the Makefile also tests without it.
 func TestUntaggedRunSeesEveryTest(t *testing.T) {
 	var plain []string
-	for _, word := range slices.Concat(recipe(t, "SERIAL :="), recipe(t, "LONG :="), recipe(t,
-		"\t$(GO) test -timeout 15m $(addprefix ./,$(SERIAL)) $(addprefix ./,$(LONG))")) {
+	for _, word := range slices.Concat(recipe(t, "SERIAL :="), recipe(t, "LONG :="), recipe(t, full)) {
 		plain = append(plain, strings.TrimSuffix(strings.TrimPrefix(word, "./"), "/..."))
 	}
 	tagged := 0
@@ -85,12 +87,29 @@ func TestUntaggedRunSeesEveryTest(t *testing.T) {
 
 // TestSerialPackagesExist: every package that a recipe names exists.
 func TestSerialPackagesExist(t *testing.T) {
-	full := recipe(t, "\t$(GO) test -timeout 15m $(addprefix ./,$(SERIAL)) $(addprefix ./,$(LONG))")
-	for _, word := range full {
+	for _, word := range recipe(t, full) {
 		dir := strings.TrimSuffix(word, "/...")
 		if found, _ := filepath.Glob(filepath.Join("../..", dir, "*.go")); len(found) == 0 {
 			t.Errorf("the Makefile tests %s, which has no Go file", word)
 		}
+	}
+}
+
+// TestShortIsReadByTests: the Makefile finds the packages that it has to run in full by what their own
+// tests read.
+func TestShortIsReadByTests(t *testing.T) {
+	for _, f := range files(t) {
+		if f.test {
+			continue
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Short" {
+				if x, ok := s.X.(*ast.Ident); ok && x.Name == "testing" {
+					t.Errorf("%s reads testing.Short: call it in the tests", f.path)
+				}
+			}
+			return true
+		})
 	}
 }
 
