@@ -105,18 +105,20 @@ func networkVirtual() method {
 			c.PrecisionFloor)}
 }
 
-// networkAveraging is local averaging in the form with a proof, with half as many shards in all.
+// networkAveraging is local averaging in the form with a proof, with as many shards in all as there are
+// virtual clients. A client has them in proportion to its records, as the authors' code has them when it
+// is given a batch's size instead of a fraction.
 func networkAveraging() method {
-	const rounds, shards = 20, 61
+	const rounds, shards = 20, 122
 	c := networkShards(6)
 	each := c.Clip
 	c.Clip = each * shards
 	c.Strategy = pvi.Averaging{Shards: shards, Fit: task.OneStep()}
-	return method{name: "local averaging", paper: "local averaging", rounds: rounds, few: true,
+	return method{name: "local averaging", paper: "local averaging", rounds: rounds, few: true, spread: true,
 		app: func(t task.Task) app.Spec { return network(t, c) },
-		settings: fmt.Sprintf("%d rounds, %d shards at every client, one natural-gradient step, C %g for "+
-			"a shard's part of the mean; damping, start and precisions as with virtual clients", rounds,
-			shards, each)}
+		settings: fmt.Sprintf("%d rounds, %d w shards at a client with the share w of the records, one "+
+			"natural-gradient step, C %g for a shard's part of the mean; damping, start and precisions as "+
+			"with virtual clients", rounds, 10*shards, each)}
 }
 
 // networkCommittee is one round of DP optimisation at every client by itself, whose steps

@@ -1,11 +1,17 @@
 package paper4
 
 import (
+	"math"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"choir/lab/bed"
+	"choir/lab/internal/quality"
+	"choir/lab/internal/task"
 	"choir/lab/study"
 	"choir/learn/pvi"
+	"choir/session/app"
 )
 
 // TestQuickNetwork runs two rounds of DP optimisation over the secure sum: they are
@@ -61,5 +67,79 @@ func TestQuickNetworks(t *testing.T) {
 		if s := tr.calibration; len(s) != 1 || !(s[0].ECE > 0) || s[0].Width != 0 || s[0].Coverage != nil {
 			t.Errorf("%s: %+v", m.name, s)
 		}
+	}
+}
+
+// TestOwnShards: clients with shards in proportion to their records have together at most the shards
+// that the plan leaves room for, and the bound of each term, which decides on the noise, is the plan's.
+func TestOwnShards(t *testing.T) {
+	m := networkAveraging()
+	plan := m.app(task.Task{Features: 109, Parties: 10, Weights: make([]float64, 10)}).(*app.PVI).PVI
+	want, err := plan.Mechanism()
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for i := range 10 {
+		share := []float64{0.3, 1.7}[i%2]
+		own, err := m.own(plan, share)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := own.Mechanism()
+		if err != nil || got.Clip != want.Clip || got.Sensitivity != want.Sensitivity {
+			t.Errorf("share %g: clip %d, sensitivity %d, %v; the plan has %d and %d", share, got.Clip,
+				got.Sensitivity, err, want.Clip, want.Sensitivity)
+		}
+		n := own.Strategy.Params().Shards
+		if n != []int{36, 207}[i%2] {
+			t.Errorf("share %g: %d shards", share, n)
+		}
+		total += n
+	}
+	if most := 10 * plan.Strategy.Params().Shards; total > most {
+		t.Errorf("%d shards, the plan has room for %d", total, most)
+	}
+}
+
+// TestAveragingIsVirtual: local averaging by one natural-gradient step, with shards in proportion to the
+// records, is virtual clients of the same shards: K copies of a shard's records move K times as far, and the
+// mean over K undoes it. Equal numbers of shards at unequal clients end elsewhere.
+func TestAveragingIsVirtual(t *testing.T) {
+	data, err := adult(study.Options{}, splits()[0], 10, 0.5, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data.Train, data.Test = pvi.Data{}, pvi.Data{X: data.Test.X[:100*data.Schema.Dim()], Y: data.Test.Y[:100]}
+	for i, p := range data.Parts {
+		rows := []int{20, 60}[i%2]
+		data.Parts[i] = pvi.Data{X: p.X[:rows*data.Schema.Dim()], Y: p.Y[:rows]}
+		data.Train.X = append(data.Train.X, data.Parts[i].X...)
+		data.Train.Y = append(data.Train.Y, data.Parts[i].Y...)
+	}
+	c := pvi.Config{Clip: 6, Damping: 0.3, StartPrecision: 20, PrecisionFloor: 20, FracBits: 24}
+	mean := func(m method) []float64 {
+		m.rounds = 5
+		m.free = true
+		against := quality.Reference{Features: data.Schema.Dim()}
+		_, out, err := m.learn(t.Context(), study.Options{}, data, against, 0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Last.Mean()
+	}
+	c.Strategy = pvi.Virtual{Shards: 20, ShardPower: 1, Fit: task.OneStep()}
+	want := mean(method{name: "virtual", app: func(t task.Task) app.Spec { return t.PVI(c) }})
+	a := c
+	a.Clip = 2 * c.Clip
+	a.Strategy = pvi.Averaging{Shards: 2, Fit: task.OneStep()}
+	averaged := method{name: "averaging", spread: true, app: func(t task.Task) app.Spec { return t.PVI(a) }}
+	const rounding = 1e-4 // five rounds of factors on a grid of 2^-24, over precisions of at least 20
+	if d := floats.Distance(want, mean(averaged), math.Inf(1)); d > rounding {
+		t.Errorf("weights are %g apart", d)
+	}
+	averaged.spread = false
+	if d := floats.Distance(want, mean(averaged), math.Inf(1)); d < 100*rounding {
+		t.Errorf("with equal numbers of shards weights are %g apart: nothing is told apart", d)
 	}
 }

@@ -33,6 +33,10 @@ type method struct {
 	// power, if not 0, makes a party's steps proportional to this power of its public share
 	// of the records. No sensitivity depends on the size of a step.
 	power float64
+	// spread, with averaging, makes a party's number of shards proportional to its public share.
+	// A shard's part of the mean is clipped as before, and a record is in one shard: no
+	// sensitivity depends on the number.
+	spread bool
 }
 
 // trace is the scores after the watched rounds.
@@ -82,8 +86,8 @@ func (m method) learn(ctx context.Context, o study.Options, data *experiment.Dat
 	if m.joined {
 		r.Parts = []pvi.Data{data.Train}
 	}
-	if m.power != 0 {
-		r.Join = m.rated(r.App, t)
+	if m.power != 0 || m.spread {
+		r.Join = m.uneven(r.App, t)
 	}
 	if o.Quick {
 		if m.few {
@@ -120,8 +124,8 @@ func (m method) shrink(p *pvi.Params) {
 	}
 }
 
-// rated gives every party steps of a size by its share.
-func (m method) rated(a app.Spec, t task.Task) func(app.PartyConfig) (app.Party, error) {
+// uneven gives every party steps of a size, or a number of shards, by its share.
+func (m method) uneven(a app.Spec, t task.Task) func(app.PartyConfig) (app.Party, error) {
 	return func(s app.PartyConfig) (app.Party, error) {
 		l, ok := a.(*app.PVI)
 		if !ok {
@@ -129,14 +133,26 @@ func (m method) rated(a app.Spec, t task.Task) func(app.PartyConfig) (app.Party,
 		}
 		own := *l
 		var err error
-		own.PVI, err = l.PVI.Adjusted(func(p *pvi.Params) {
-			p.LearningRate *= math.Pow(t.Weights[s.Party]*float64(t.Parties), m.power)
-		})
-		if err != nil {
+		if own.PVI, err = m.own(l.PVI, t.Weights[s.Party]*float64(t.Parties)); err != nil {
 			return nil, err
 		}
 		return own.Join(s)
 	}
+}
+
+// own is the configuration of a party that has share times as many records as the mean of all.
+func (m method) own(c pvi.Config, share float64) (pvi.Config, error) {
+	clip := c.Clip
+	own, err := c.Adjusted(func(p *pvi.Params) {
+		p.LearningRate *= math.Pow(share, m.power)
+		if m.spread {
+			each := clip / float64(p.Shards)
+			p.Shards = max(1, int(float64(p.Shards)*share+1e-6)) // rounded down: the plan leaves room for the sum
+			clip = each * float64(p.Shards)
+		}
+	})
+	own.Clip = clip
+	return own, err
 }
 
 // virtual is virtual clients of a number of records each, at every client alike, with
