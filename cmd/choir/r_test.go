@@ -72,8 +72,8 @@ func runR(t *testing.T, script string) {
 		t.Fatal(err)
 	}
 	out := run("Rscript", "lines.R")
-	for _, want := range []string{"0.9998992", "5.5 7.0", "one curious party", "odds_ratio_lower", "missing: creatinine",
-		"nowhere/plan.choir: no such file"} {
+	for _, want := range []string{"0.9998992", "5.5 7.0", "one curious party", "odds_ratio_lower",
+		"missing: creatinine", "nowhere/plan.choir: no such file"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
