@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 )
 
 // Draft is a schema's file that people complete.
@@ -58,9 +61,9 @@ func (rec *Records) draftColumn(i int, target bool, d *Draft) string {
 	numeric = numeric || doubtful
 	categories, err := rec.categories(i)
 	known := len(rec.Cells) > 0 && err == nil
-	if identifies(name) && !target {
+	if why := rec.unusable(i, numeric, categories); why != "" && !target {
 		d.Left = append(d.Left, name)
-		return "# " + tomlKey(name) + " is left out: an identifier or a date"
+		return "# " + tomlKey(name) + " is left out: " + why
 	}
 	if pair := pairOf(present(categories)); known && pair != nil {
 		if numeric && !target {
@@ -83,6 +86,36 @@ func (rec *Records) draftColumn(i int, target bool, d *Draft) string {
 		return line + "categories: [\"A\", \"B\", ...]"
 	}
 	return line + "a number: [LO, HI]; categories: [\"A\", \"B\"]"
+}
+
+// unusable tells why a column is none to learn from, "" if it may be one.
+func (rec *Records) unusable(i int, numeric bool, categories []string) string {
+	switch texts := present(categories); {
+	case identifies(rec.Header[i]):
+		return "an identifier or a date"
+	case numeric:
+		return ""
+	case len(texts) > 0 && !slices.ContainsFunc(texts, func(v string) bool { return !isDate(v) }):
+		return "dates"
+	case manyTexts(len(texts), len(rec.Cells)):
+		return "identifiers or free text"
+	}
+	return ""
+}
+
+// dateForms are usual ways to write a day.
+var dateForms = []string{"2006-1-2", "2006/1/2", "2.1.2006", "2/1/2006", "1/2/2006", "2-1-2006"}
+
+// isDate reports whether a text is a day, or a day and a time of it.
+func isDate(text string) bool {
+	day := text
+	if at := strings.IndexAny(text, " T"); at >= 0 {
+		day = text[:at]
+	}
+	return slices.ContainsFunc(dateForms, func(form string) bool {
+		_, err := time.Parse(form, day)
+		return err == nil
+	})
 }
 
 // present leaves out what marks a missing value.

@@ -55,12 +55,15 @@ func (rec *Records) inferColumn(i int) (Column, error) {
 		return Column{}, err
 	}
 	cats, err := rec.categories(i)
-	if err == nil && len(cats) >= leastIdentifiers && 2*len(cats) > len(rec.Cells) {
+	if err == nil && manyTexts(len(cats), len(rec.Cells)) {
 		err = fmt.Errorf("%d different texts in %d records: identifiers, not categories; remove the column, or "+
 			"leave it out of the schema", len(cats), len(rec.Cells))
 	}
 	return Categorical(rec.Header[i], cats...), err
 }
+
+// manyTexts reports whether so many different texts are identifiers or free text.
+func manyTexts(texts, records int) bool { return texts >= leastIdentifiers && 2*texts > records }
 
 // leastIdentifiers is the number of different texts from which a column of hardly any repetitions has
 // identifiers or free text.

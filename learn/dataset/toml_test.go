@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -142,6 +143,27 @@ func TestDraftSchema(t *testing.T) {
 		`ward = ["A"]`, 1)
 	if _, err := ParseTOML([]byte(filled)); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestDraftLeavesOut: dates and free text are known by their form, whatever the column's name is; they are
+// no categories to list.
+func TestDraftLeavesOut(t *testing.T) {
+	text := "admitted;seen;story;group;died\n"
+	for i := range 60 {
+		text += fmt.Sprintf("2023-0%d-1%d;%d.3.2024 08:15;came in %d;1-2-%d;no\n", 1+i%9, i%10, 1+i%28, i, i%3)
+	}
+	d, err := read(t, text+"NA;;;;yes\n").DraftSchema("died")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(d.Left, []string{"admitted", "seen", "story"}) || !slices.Equal(d.Open, []string{"group"}) {
+		t.Errorf("left %q, open %q\n%s", d.Left, d.Open, d.Text)
+	}
+	for _, want := range []string{"# admitted is left out: dates\n", "# story is left out: identifiers or free text\n"} {
+		if !strings.Contains(string(d.Text), want) {
+			t.Errorf("no %q in\n%s", want, d.Text)
+		}
 	}
 }
 

@@ -36,7 +36,7 @@ func (a *App) schemaNew() *cobra.Command {
 					d.Open)
 			}
 			if len(d.Left) > 0 {
-				fmt.Fprintf(a.Err, "left out as identifiers or dates: %q\n", d.Left)
+				fmt.Fprintf(a.Err, "left out as identifiers, dates or free text: %q\n", d.Left)
 			}
 			return d.Text, nil
 		})
