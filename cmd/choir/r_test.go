@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestR: the lines for R in docs/python.md call verbs and flags that the program has. Where there is an R with
-// jsonlite, they run on a real session.
+// TestR: the lines for R in docs/python.md call verbs and flags that the program has. Where there is an R
+// with jsonlite, they run on a real session.
 func TestR(t *testing.T) {
 	page, err := os.ReadFile("../../docs/python.md")
 	if err != nil {
