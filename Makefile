@@ -25,7 +25,7 @@ vet:
 	$(GO) vet ./...
 
 # Tests of the whole program that take longest.
-PROCESSES := ^(TestLongScripts|TestCluster|TestKilledAnywhere)$$
+PROCESSES := ^(TestLongScripts|TestCluster|TestKilledAnywhere|TestNoVerbIsSilent)$$
 
 # Every package's tests, the long tables by a sample of their rows. What go test would vet, go vet
 # has vetted: doing it again takes as long as linking half of the tests.
