@@ -46,7 +46,7 @@ func (c Config) checkCurvature(bad badField) {
 		bad("curvature_bound", c.CurvatureBound, "2^-40 to 2^40")
 	}
 	joint := c.climbs() || !c.params().Local
-	if why := c.uncorrected(); why != "" || c.Family != gauss.MeanField || !joint {
+	if why := c.uncorrected(); why != "" || c.name() == NameAveraging || c.Family != gauss.MeanField || !joint {
 		bad("curvature_from", c.CurvatureFrom, `0 unless the model is "logistic" or "linear" in the mean-field `+
 			`family, under strategy "dataset" or "virtual" with joint noise, or "optimisation" or "hybrid" with `+
 			`optimiser "natural"`)

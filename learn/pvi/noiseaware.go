@@ -55,13 +55,14 @@ func (c Config) uncorrected() string {
 		return fmt.Sprintf(`strategy %q with another optimiser than "natural"`, c.name())
 	case c.name() == NameAnalytic:
 		return fmt.Sprintf("strategy %q with samples of records", c.name())
-	case c.name() != NameDataset && c.name() != NameVirtual && c.name() != NamePerturbation:
+	case !c.traits().sharded && c.name() != NameDataset && c.name() != NamePerturbation:
 		return fmt.Sprintf("strategy %q", c.name())
 	case c.Factors == FactorsNoisy && !p.Local:
 		return "noise in private factors"
 	case c.newton():
 		return ""
-	case c.Model == Logistic && (p.Optimiser != Natural || p.LearningRate != 1):
+	case c.Model == Logistic && (p.Optimiser != Natural || p.LearningRate != 1),
+		c.Model == Logistic && c.name() == NameAveraging && p.Steps > 1: // the second is at a shard's own point
 		return "local optimiser steps that may stop before the optimum"
 	}
 	return ""
@@ -268,7 +269,7 @@ func (r *reading) posterior() (m *gauss.Moments, marginal []float64, err error) 
 // factors are then where the clips left them, and hold little of the data.
 func (r *reading) hidden() bool {
 	c := r.c
-	updates := !c.traits().records && c.params().Shards == 1 && c.Clip > 0
+	updates := !c.traits().records && (c.params().Shards == 1 || c.name() == NameAveraging) && c.Clip > 0
 	if c.Family != gauss.MeanField || !updates || r.parties == 0 {
 		return false
 	}

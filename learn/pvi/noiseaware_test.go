@@ -109,6 +109,40 @@ func TestNoiseAwareReadsTheScore(t *testing.T) {
 	}
 }
 
+// TestAveragingReadsTheScore: the mean of the updates of shards that count their data as often as there are
+// shards observes what virtual clients' sum does. A second step would be at a shard's own point.
+func TestAveragingReadsTheScore(t *testing.T) {
+	const rounds = 6
+	c := oneRow(rounds)
+	c.Clip, c.CurvatureFrom, c.CurvatureBound = 0, 0, 0
+	c.Strategy = Averaging{Shards: 4, Fit: Fit{Optimiser: Natural, Steps: 1, LearningRate: 1}}
+	data := dense(c, 3, 200)
+	r := reading{c: c, prior: c.floats(c.prior())}
+	for _, o := range observe(t, c, data, rounds, 0) {
+		if err := r.addRound(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := model.NewLogistic(c.Features, data.X, data.Y, 1, 1)
+	g, gSD, flat := make([]float64, c.Features), make([]float64, c.Features), make([]float64, c.Dim())
+	all.Gradient(model.NewWorkspace(c.Features, data.Rows()), g, gSD, r.points[rounds-1], r.spreads[rounds-1],
+		flat)
+	for i, want := range g {
+		if got := r.score(rounds - 1)[i]; math.Abs(got-want) > 1e-3 {
+			t.Errorf("score %d is %v, want %v", i, got, want)
+		}
+	}
+	c.CurvatureFrom, c.CurvatureBound = rounds+1, 3
+	if err := c.Validate(); !errors.Is(err, ErrConfig) {
+		t.Errorf("curvature rounds: %v, want ErrConfig", err)
+	}
+	c.CurvatureFrom, c.CurvatureBound = 0, 0
+	c.Strategy = Averaging{Shards: 4, Fit: Fit{Optimiser: Natural, Steps: 2, LearningRate: 1}}
+	if _, err := c.NoiseAware(nil); !errors.Is(err, ErrUncorrected) {
+		t.Errorf("two steps: %v, want ErrUncorrected", err)
+	}
+}
+
 func square(v []float64) []float64 {
 	out := make([]float64, len(v))
 	for i, x := range v {

@@ -38,7 +38,7 @@ func TestNoiseOfEveryStrategy(t *testing.T) {
 		{"dataset", pvi.Dataset{Fit: natural}, pvi.Logistic, ""},
 		{"dataset adam", pvi.Dataset{Fit: adam}, pvi.Logistic, unfinished},
 		{"perturbation", pvi.Perturbation{Fit: natural}, pvi.Logistic, ""},
-		{"averaging", pvi.Averaging{Shards: 3, Fit: natural}, pvi.Logistic, strategy},
+		{"averaging", pvi.Averaging{Shards: 3, Fit: natural}, pvi.Logistic, ""},
 		{"optimisation", descent, pvi.Logistic, strategy},
 		{"optimisation natural", climb, pvi.Logistic, ""},
 		{"optimisation network", descent, pvi.BNN, network},
