@@ -37,13 +37,19 @@ func (d Diagonal) Posterior() (m *gauss.Moments, marginal []float64) {
 	}
 	d.Precision = precision
 	m = d.each(e, 0)
-	wide := d.each(e, correlated)
-	marginal = wide.Variance
-	for i := range marginal {
-		marginal[i] += (wide.Mean[i] - m.Mean[i]) * (wide.Mean[i] - m.Mean[i])
-		marginal[i] = max(m.Variance[i], min(marginal[i], 1/d.Prior))
+	return m, single(d.each(e, correlated), m, d.Prior)
+}
+
+// single is the mean squares of weights with the law wide about the means of m, at most the prior's
+// variance: by the law of total variance what sums leave unknown of a weight is at most that on average,
+// and more is an error of the approximations.
+func single(wide, m *gauss.Moments, prior float64) []float64 {
+	out := make([]float64, len(m.Mean))
+	for i, v := range wide.Variance {
+		away := wide.Mean[i] - m.Mean[i]
+		out[i] = min(max(m.Variance[i], v+away*away), 1/prior)
 	}
-	return m, marginal
+	return out
 }
 
 // each is the posterior of each weight by itself, for errors of the precisions of variance e, and

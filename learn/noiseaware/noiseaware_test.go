@@ -79,6 +79,39 @@ func problem(r *rand.Rand, h *mat.SymDense, rounds int, sd, curvatureSD float64)
 	return t, truth
 }
 
+// TestSingleWeightsKeepThePrior: no weight's variance is above the prior's, though the two laws of a
+// logistic model's scores disagree. In some draws their mixture's is.
+func TestSingleWeightsKeepThePrior(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	h := autoregression(4, 0.5, 20)
+	above := 0
+	for range 60 {
+		tr, _ := problem(r, h, 3, 8, 0)
+		for s, p := range tr.Points {
+			for i := range p {
+				p[i] += 2 * r.NormFloat64()
+			}
+			tr.Spread = append(tr.Spread, make([]float64, 4))
+			tr.CurvaturePoint, tr.CurvatureSpread = tr.Points[s], tr.Spread[s]
+		}
+		m, marginal, err := tr.Posterior()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range marginal {
+			if v > 1/tr.Prior {
+				t.Errorf("weight %d has the variance %v", i, v)
+			}
+			if m.Variance[i] > 1/tr.Prior {
+				above++
+			}
+		}
+	}
+	if above == 0 {
+		t.Error("no mixture is wider than the prior: the check is idle")
+	}
+}
+
 // TestWithoutNoise: the posterior is that of the data.
 func TestWithoutNoise(t *testing.T) {
 	h := autoregression(4, 0.5, 50)

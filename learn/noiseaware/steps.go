@@ -47,7 +47,6 @@ func (t Steps) Posterior() (m *gauss.Moments, marginal []float64, err error) {
 	whole := 1 / math.Sqrt(t.Prior)
 	wide := t.sample(whole, whole)
 	kept := t.kept(wide)
-	marginal = wide.Variance
 	high := whole
 	if t.Scale > 0 {
 		high = min(whole, t.Scale)
@@ -57,11 +56,7 @@ func (t Steps) Posterior() (m *gauss.Moments, marginal []float64, err error) {
 	if length := floats.Norm(m.Mean, 2); length > 0 {
 		floats.Scale(min(1, kept*floats.Norm(wide.Mean, 2)/length), m.Mean)
 	}
-	for i := range marginal {
-		away := wide.Mean[i] - m.Mean[i]
-		marginal[i] = max(m.Variance[i], min(marginal[i]+away*away, 1/t.Prior))
-	}
-	return m, marginal, nil
+	return m, single(wide, m, t.Prior), nil
 }
 
 // kept is the share of a mean that is not noise: the sums alone have an estimate with the variance

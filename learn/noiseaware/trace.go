@@ -77,11 +77,7 @@ func (t Trace) Posterior() (m *gauss.Moments, marginal []float64, err error) {
 		return nil, nil, err
 	}
 	wide.Mean[len(wide.Mean)-1] += at.lift
-	for i, v := range wide.Variance {
-		x := wide.Mean[i] - m.Mean[i]
-		marginal = append(marginal, v+x*x)
-	}
-	return m, marginal, nil
+	return m, single(wide, m, t.Prior), nil
 }
 
 // revealed is what the rounds say of a posterior, however scores depend on the weights.
