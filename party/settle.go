@@ -282,8 +282,8 @@ func (p *Party) fold(round uint32, sum []int64) ([]int64, error) {
 // keep returns the accepted sum of a round, in memory of its own.
 func (p *Party) keep(at pair, r *result) ([]protocol.Opened, error) {
 	sum, err := p.bound.Plan.OpenSum(r.sum, p.maxSum)
-	return []protocol.Opened{{Round: at.round, Counted: len(r.head.Set), Before: p.model,
-		Sum: slices.Clone(sum)}}, err
+	return []protocol.Opened{{Round: at.round, Counted: len(r.head.Set), Set: protocol.Parties(r.head.Set),
+		Before: p.model, Sum: slices.Clone(sum)}}, err
 }
 
 // storeRound makes the round settled in one transaction.

@@ -23,9 +23,11 @@ type Observation struct {
 	// Variance of the noise on a coordinate of Sum, in its unit squared: that of all parties
 	// that the sum counts.
 	Variance float64
-	Parties  int     // that Sum counts; 0: not known
-	Absent   int     // parties that Sum does not count
-	Records  float64 // of these parties; 0: not known
+	Parties  int // that Sum counts; 0: not known
+	Absent   int // parties that Sum does not count
+	// Set are the places of the parties that Sum counts; nil: not known.
+	Set     []int
+	Records float64 // of these parties; 0: not known
 	// Scale is the largest standard deviation that weights are expected to have by what is public of
 	// the data; 0: the prior's.
 	Scale float64
@@ -93,7 +95,9 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 		return c.climbingPosterior(trace)
 	}
 	r := reading{c: c, prior: c.floats(c.prior())}
-	for _, o := range trace {
+	lacks := c.lacking(trace)
+	for i, o := range trace {
+		r.lack = lacks[i]
 		if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() {
 			return nil, fmt.Errorf("observation of round %d: %w", o.Round, ErrShape)
 		}
@@ -139,6 +143,8 @@ func (c Config) at(m *gauss.Moments, marginal []float64, rare bool) (*Posterior,
 type reading struct {
 	c     Config
 	prior []float64
+	lack  float64   // of the round that is added next
+	lacks []float64 // of all rounds
 
 	points    [][]float64
 	spreads   [][]float64 // variances of the public posterior at the points
@@ -181,8 +187,9 @@ func (r *reading) addRound(o Observation) error {
 	}
 	natural := make([]float64, len(raw))
 	for i, x := range o.Sum {
-		natural[i] = float64(x)*unit + (1-c.Beta)*raw[i] + c.Beta*q[i] - r.prior[i]
+		natural[i] = (float64(x)*unit + (1-c.Beta)*raw[i] + c.Beta*q[i] - r.prior[i]) / (1 - r.lack)
 	}
+	r.lacks = append(r.lacks, r.lack)
 	r.points = append(r.points, m.Mean)
 	r.spreads = append(r.spreads, m.Variance)
 	r.naturals = append(r.naturals, natural)
@@ -257,7 +264,12 @@ func (r *reading) posterior() (m *gauss.Moments, marginal []float64, err error) 
 		t.CurvaturePoint = r.at
 		t.Records = r.records
 	}
-	t.Variance = func(weights []float64) []float64 { return r.noise(t.Noise, weights) }
+	noise := mat.NewSymDense(len(r.points), nil)
+	noise.CopySym(t.Noise)
+	r.doubtful(t.Noise, curvature)
+	t.Variance = func(weights []float64) []float64 {
+		return r.without(r.noise(noise, weights), weights, curvature)
+	}
 	if r.rare, err = t.Rare(); err != nil {
 		return nil, nil, err
 	}
@@ -312,10 +324,11 @@ func (r *reading) covariance() *mat.SymDense {
 	n := len(r.points)
 	loads := mat.NewDense(n, len(r.moved), nil)
 	for s, at := range r.rounds {
-		loads.Set(s, at, math.Sqrt(r.variances[s]))
+		whole := 1 - r.lacks[s]
+		loads.Set(s, at, math.Sqrt(r.variances[s])/whole)
 		for j := range at {
 			if !r.c.released() {
-				loads.Set(s, j, (1-r.c.Beta)*r.moved[j])
+				loads.Set(s, j, (1-r.c.Beta)*r.moved[j]/whole)
 			}
 		}
 	}
@@ -405,8 +418,8 @@ func (r *reading) settled() noiseaware.Diagonal {
 	}
 	w := mat.NewVecDense(n, weights)
 	v := mat.Inner(w, r.covariance(), w)
-	for range d {
-		out.ScoreNoise = append(out.ScoreNoise, v)
+	for i := range d {
+		out.ScoreNoise = append(out.ScoreNoise, v+missed(r.lacks, weights)*max(0, out.Precision[i]))
 		out.PrecisionNoise = append(out.PrecisionNoise, 4*v)
 	}
 	return out

@@ -37,7 +37,9 @@ func (c Config) climbs() bool {
 // climbingPosterior is NoiseAware of noisy natural-gradient steps.
 func (c Config) climbingPosterior(trace []Observation) (*Posterior, error) {
 	r := climbing{reading: reading{c: c, prior: c.floats(c.prior())}}
-	for _, o := range trace {
+	lacks := c.lacking(trace)
+	for i, o := range trace {
+		r.lack = lacks[i]
 		if o.Others || o.Round == 1 && c.name() == NameHybrid {
 			continue // its noise is not in later sums
 		}
@@ -77,12 +79,13 @@ func (r *climbing) posterior() (m *gauss.Moments, marginal []float64, err error)
 	for s, v := range r.noise {
 		t.Noise.SetSym(s, s, floats.Sum(v)/float64(len(v)))
 	}
+	r.doubtful(t.Noise, curvature)
 	t.Variance = func(weights []float64) []float64 {
 		out := make([]float64, r.c.Weights())
 		for s, w := range weights {
 			floats.AddScaled(out, w*w, r.noise[s])
 		}
-		return out
+		return r.without(out, weights, curvature)
 	}
 	if r.c.Model == Logistic {
 		t.Spread = r.spreads
@@ -123,14 +126,15 @@ func (r *climbing) add(o Observation) error {
 	d := c.Weights()
 	path, weights, moved := r.path(q, o)
 	unit := math.Ldexp(1, -int(c.FracBits))
-	v := o.noise(c) * unit * unit * floats.Dot(weights, weights)
+	whole := 1 - r.lack
+	v := o.noise(c) * unit * unit * floats.Dot(weights, weights) / (whole * whole)
 	if p.Sampling != SamplingNone {
 		v /= p.SampleRate * p.SampleRate
 		r.sampling = append(r.sampling, floats.Dot(weights, weights)*(1-p.SampleRate)/p.SampleRate)
 	}
 	natural := make([]float64, len(q))
 	for i, x := range o.Sum {
-		natural[i] = float64(x)*unit/moved + (1-c.Beta)*raw[i] + c.Beta*q[i] - r.prior[i]
+		natural[i] = (float64(x)*unit/moved + (1-c.Beta)*raw[i] + c.Beta*q[i] - r.prior[i]) / whole
 	}
 	point, score, noise := make([]float64, d), make([]float64, d), make([]float64, d)
 	precision, doubt, spread := make([]float64, d), make([]float64, d), make([]float64, d)
@@ -148,6 +152,7 @@ func (r *climbing) add(o Observation) error {
 		score[i] = natural[i] - precision[i]*point[i]
 		noise[i] = v/spread[i] + doubt[i]*wide
 	}
+	r.lacks = append(r.lacks, r.lack)
 	r.points = append(r.points, point)
 	r.spreads = append(r.spreads, spread)
 	r.scores = append(r.scores, score)
@@ -208,6 +213,10 @@ func (r *climbing) settled() noiseaware.Diagonal {
 		floats.AddScaled(out.Point, w, r.points[s])
 		floats.AddScaled(out.ScoreNoise, w*w, r.noise[s])
 		floats.AddScaled(out.PrecisionNoise, w*w, r.doubt[s])
+	}
+	by := missed(r.lacks, weights)
+	for i, p := range out.Precision {
+		out.ScoreNoise[i] += by * max(0, p)
 	}
 	for s, w := range weights {
 		for i := range d {

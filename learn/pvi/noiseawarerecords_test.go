@@ -60,7 +60,7 @@ func observeClimb(t *testing.T, c Config, parts []Data, rounds int, variance uin
 			states[i] = settle(t, l, round, states[i], p)
 		}
 		trace = append(trace, Observation{Round: round, Raw: raw, Sum: sum, Parties: len(set),
-			Absent: len(parts) - len(set), Variance: float64(variance) * float64(len(set)),
+			Absent: len(parts) - len(set), Set: set, Variance: float64(variance) * float64(len(set)),
 			Records: float64(records)})
 		next, err := c.Fold(round, raw, sum)
 		if err != nil {
@@ -179,6 +179,59 @@ func TestClimbCovers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLateParties: while two of ten parties with the same records are not there, rounds give the score of
+// all, where they are: what the two lack is made up for. Afterwards the two lack less with every round, and
+// a party that never comes lacks nothing.
+func TestLateParties(t *testing.T) {
+	const rounds, late = 6, 4
+	c := climbingConfig(Linear, 0)
+	c.CurvatureBound = 0
+	var parts []Data
+	for range 10 {
+		parts = append(parts, dense(c, 3, 60))
+	}
+	come := func(round int) []int {
+		if round <= late {
+			return []int{0, 1, 2, 3, 4, 5, 6, 7}
+		}
+		return []int{0, 1, 2, 3, 8, 9}
+	}
+	trace := observeClimb(t, c, parts, rounds, 0, come)
+	lacks := c.lacking(trace)
+	r := climbing{reading: reading{c: c, prior: c.floats(c.prior())}}
+	for i, o := range trace {
+		r.lack = lacks[i]
+		if err := r.add(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for s, f := range lacks[:late] {
+		if math.Abs(f-0.2) > 1e-12 {
+			t.Errorf("round %d lacks %v, want .2", s+1, f)
+		}
+		for i, got := range r.precision[s] { // a linear model's are the same everywhere
+			full := 0.0
+			for n, x := range parts[0].X {
+				if n%c.Features == i {
+					full += 10 * x * x / (c.NoiseSD * c.NoiseSD)
+				}
+			}
+			if math.Abs(got-full) > 0.01*full {
+				t.Errorf("round %d: precision %d is %v, want %v", s+1, i, got, full)
+			}
+		}
+	}
+	if !(lacks[late] > 0.0 && lacks[late+1] == lacks[late] && lacks[late] < 0.2) {
+		t.Errorf("later rounds lack %v", lacks[late:])
+	}
+	for i := range trace {
+		trace[i].Set = []int{0, 1}
+	}
+	if lacks := c.lacking(trace); slices.Max(lacks) != 0 {
+		t.Errorf("parties that never come lack %v", lacks)
 	}
 }
 

@@ -199,7 +199,8 @@ func (p scoredParty) Propose(ctx context.Context, w protocol.Work) ([]int64, []b
 func (p scoredParty) exported(w protocol.Work) (*pvi.Posterior, error) {
 	trace := slices.Clone(p.before)
 	for _, o := range w.Opened {
-		trace = append(trace, Revealed{Round: o.Round, Counted: o.Counted, Before: o.Before, Sum: o.Sum})
+		trace = append(trace, Revealed{Round: o.Round, Counted: o.Counted, Set: o.Set, Before: o.Before,
+			Sum: o.Sum})
 	}
 	if KeepsSums(p.plan) && len(trace) > 0 {
 		if q, err := p.app.NoiseAware(p.plan, trace); err == nil {

@@ -13,6 +13,7 @@ import (
 type Revealed struct {
 	Round   uint32  // counted from the first plan of a chain
 	Counted int     // parties whose contributions the sum counts
+	Set     []int   // these parties; nil: not known
 	Before  []int64 // the public state before the round
 	Sum     []int64 // grid units
 	// Plan is the plan that the round was under, if that is a predecessor; nil: the plan itself.
@@ -34,6 +35,19 @@ func (r Revealed) plan(p *protocol.Plan) *protocol.Plan {
 
 // others reports whether the round was with other parties than the plan's.
 func (r Revealed) others(p *protocol.Plan) bool { return r.Plan != nil && !r.Plan.SameParties(p) }
+
+// set is the places, in p, of the parties that the sum counts; nil if they are not known.
+func (r Revealed) set(p *protocol.Plan) []int {
+	if r.Plan == nil || r.others(p) {
+		return r.Set
+	}
+	var places []int
+	for _, k := range r.Set {
+		i, _ := p.Index(r.Plan.Members[k].Key)
+		places = append(places, int(i))
+	}
+	return places
+}
 
 // absent is the number of parties that the sum does not count. A count that no set may have is that of
 // a trusted aggregator's parts of the noise on the sum of all.
@@ -73,7 +87,7 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 			return nil, err
 		}
 		all = append(all, pvi.Observation{Round: int(r.Round) - l.CentreRounds, Raw: raw, Sum: r.Sum,
-			Variance: r.noise(p), Parties: r.Counted, Absent: r.absent(p),
+			Variance: r.noise(p), Parties: r.Counted, Absent: r.absent(p), Set: r.set(p),
 			Others: r.others(p), Scale: scale,
 			Records: float64(l.Records) * float64(r.Counted) / float64(r.plan(p).Parties())})
 	}

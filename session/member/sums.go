@@ -42,7 +42,8 @@ func ownTrace(store protocol.View, p *protocol.Plan) ([]app.Revealed, error) {
 	}
 	trace := make([]app.Revealed, len(sums))
 	for i, o := range sums {
-		trace[i] = app.Revealed{Round: p.RoundsBefore() + o.Round, Counted: o.Counted, Before: o.Before, Sum: o.Sum}
+		trace[i] = app.Revealed{Round: p.RoundsBefore() + o.Round, Counted: o.Counted, Set: o.Set,
+			Before: o.Before, Sum: o.Sum}
 	}
 	return trace, nil
 }

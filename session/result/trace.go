@@ -80,7 +80,7 @@ func (t *tracer) result(res *protocol.Result) error {
 			return err
 		}
 		t.trace = append(t.trace, app.Revealed{Round: t.s.Plan.RoundsBefore() + res.Round,
-			Counted: len(res.Set), Before: t.state, Sum: sum})
+			Counted: len(res.Set), Set: protocol.Parties(res.Set), Before: t.state, Sum: sum})
 		if t.state, err = t.model.Fold(res.Round, t.state, sum); err != nil {
 			return err
 		}
@@ -107,17 +107,31 @@ func verifiedTrace(p *protocol.Plan, r *verify.Report) []app.Revealed {
 			return nil
 		}
 	}
-	settled := 0
+	settled, at := 0, places(p)
 	for _, a := range r.Attempts {
 		if a.Outcome == protocol.OutcomeAccepted {
 			trace = append(trace, app.Revealed{Round: p.RoundsBefore() + a.Round, Counted: len(a.Set),
-				Before: r.Models[settled], Sum: a.Aggregate})
+				Set: at(a.Set), Before: r.Models[settled], Sum: a.Aggregate})
 		}
 		if a.Outcome == protocol.OutcomeAccepted || a.Outcome == protocol.OutcomeRejected {
 			settled++
 		}
 	}
 	return trace
+}
+
+// places finds the parties of a plan with the names.
+func places(p *protocol.Plan) func(names []string) []int {
+	s, place := protocol.Bind(p), map[string]int{}
+	for i := range p.Parties() {
+		place[s.Name(uint32(i))] = i
+	}
+	return func(names []string) (parties []int) {
+		for _, name := range names {
+			parties = append(parties, place[name])
+		}
+		return parties
+	}
 }
 
 // Under enters a plan in those rounds of a trace that name none.
