@@ -105,6 +105,27 @@ func TestLinearPrecisions(t *testing.T) {
 	}
 }
 
+// TestNoiseSD: over all shares of the target's variance that columns may explain, no other standard
+// deviation predicts better than the mean of the targets by more.
+func TestNoiseSD(t *testing.T) {
+	for _, c := range []dataset.Column{dataset.Standardised("y", -4, 4, 0, 1), dataset.Numeric("y", 0, 10)} {
+		f := Of(&dataset.Schema{Target: c})
+		mean := func(sd float64) (sum float64) {
+			v := sd * sd / (f.Target * f.Target)
+			for s := 0.005; s < 1; s += 0.01 {
+				sum += 1 - math.Log(v) - (1-s)/v
+			}
+			return sum
+		}
+		sd := f.NoiseSD()
+		for _, factor := range []float64{0.7, 0.95, 1.05, 1.4} {
+			if mean(sd) < mean(factor*sd) {
+				t.Errorf("target %v: %g times %g gains more", c.Numeric, factor, sd)
+			}
+		}
+	}
+}
+
 func TestOutlook(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -143,6 +164,8 @@ func TestJudge(t *testing.T) {
 	regression := func(doubt float64) *Regression {
 		return &Regression{NoiseSD: 0.5, Spread: 0.5, SD: make([]float64, k+1), Doubt: doubt}
 	}
+	longer := regression(1)
+	longer.Target = 1
 	for _, tc := range []struct {
 		name string
 		o    Outcome
@@ -153,6 +176,8 @@ func TestJudge(t *testing.T) {
 			Regression: regression(1)}, Outweighed},
 		{"a regression of doubtful noise", Outcome{Mean: fill(0.5), Noise: fill(0.1), Prior: 1,
 			Regression: regression(5)}, Outweighed},
+		{"a regression of a longer target", Outcome{Mean: fill(0.1), Noise: fill(0.01), Prior: 1,
+			Regression: longer}, Outweighed},
 		{"two classes", Outcome{Mean: fill(0.5), Noise: fill(0.3), Prior: 1}, Fine},
 		{"well found", Outcome{Mean: fill(0.5), Noise: fill(0.05), Prior: 1}, Fine},
 		{"noise", Outcome{Mean: fill(0.05), Noise: fill(0.05), Prior: 1}, Swamped},

@@ -29,7 +29,7 @@ type Facts struct {
 func Of(schema *dataset.Schema) Facts {
 	norm := recordNorm(schema)
 	return Facts{Norm: norm, Spread: norm * norm / float64(schema.Dim()), Aligned: alignment(schema),
-		Target: Length(schema.Target)}
+		Target: targetLength(schema.Target)}
 }
 
 // recordsEach is the assumed number of records of a party when a plan declares none.
@@ -88,6 +88,15 @@ func Length(c dataset.Column) float64 {
 		return 1
 	}
 	return min(1, centre.Reach(c)/math.Sqrt(3))
+}
+
+// targetLength is the root of the mean square that an encoded target is expected to have: one that is
+// encoded by its range alone is assumed to lie as a triangle over it.
+func targetLength(c dataset.Column) float64 {
+	if c.Numeric == nil {
+		return 1
+	}
+	return min(1, centre.Reach(c)/math.Sqrt(6))
 }
 
 // alignment bounds the largest eigenvalue of D^-1 H, where H is the curvature of a

@@ -31,6 +31,7 @@ type Regression struct {
 	NoiseSD float64   // standard deviation of an observation
 	Spread  float64   // mean square of an encoded column
 	SD      []float64 // posterior standard deviation of every weight
+	Target  float64   // expected root mean square of the encoded target; 0: not known
 	// Doubt is the factor by which the noise on the means may be longer than its estimate.
 	Doubt float64
 }
@@ -118,7 +119,8 @@ func Judge(o Outcome) Finding {
 // gain is the expected log-likelihood of a record under a regression less that under the mean of the
 // targets, in nats. The signal of the weights is their mean square less the noise's. The mean of the
 // targets leaves the signal in the residuals and knows their variance; the regression leaves the noise
-// in them and knows its posterior's variance.
+// in them and knows its posterior's variance. What remains without the noise is what the regression
+// assumes, or what the expected target has beyond the signal: the worse of both counts.
 func (o Outcome) gain() float64 {
 	r := o.Regression
 	signal, noise, known := 0.0, 0.0, 0.0
@@ -133,9 +135,13 @@ func (o Outcome) gain() float64 {
 		known += spread * r.SD[j] * r.SD[j]
 	}
 	v := r.NoiseSD * r.NoiseSD
-	predicted := v + known
-	mean := v + max(0, signal)
-	return (math.Log(mean) + 1 - math.Log(predicted) - (v+noise)/predicted) / 2
+	signal = max(0, signal)
+	left := max(v, r.Target*r.Target-signal)
+	over := func(left float64) float64 {
+		predicted := v + known
+		return (math.Log(left+signal) + 1 - math.Log(predicted) - (left+noise)/predicted) / 2
+	}
+	return min(over(v), over(left))
 }
 
 // alongStart is the part of the energy along the start.
@@ -284,7 +290,8 @@ func (f Facts) LinearOutlook(name pvi.StrategyName, plain bool) string {
 }
 
 // leastInformed is the precision that all records are expected to give a weight, over that at which the
-// noise is as long as the target, from which drawn worlds predicted better than the targets' mean.
+// noise is as long as the target, from which drawn worlds predicted better than the targets' mean: with
+// the default variance of an observation, where the columns explain a quarter of the target's variance.
 const leastInformed = 3
 
 // VirtualLinearOutlook is LinearOutlook for shards' updates, which leave noise of standard deviation s

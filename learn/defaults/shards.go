@@ -93,11 +93,7 @@ func (f Facts) LinearPrecisions(s float64, like Slope) Precisions {
 // level is the precision at which noise of standard deviation s on the linear part of every weight
 // makes a prediction's noise as long as the target.
 func (f Facts) level(s float64) float64 {
-	target := f.Target
-	if target == 0 {
-		target = 1
-	}
-	return f.Norm * s / target
+	return f.Norm * s / f.target()
 }
 
 // ridge is the least precision, at least the prior's, that noise of standard deviation s asks of linear
@@ -118,13 +114,19 @@ func round3(v float64) float64 {
 	return r
 }
 
-// NoiseSD is the standard deviation of an observation that linear regression by strategies
-// assumes where a plan names none: half the length that the encoded target is expected to have.
-func (f Facts) NoiseSD() float64 {
-	if f.Target == 0 {
-		return 0.5
+// NoiseSD is the standard deviation of an observation that linear regression by strategies assumes
+// where a plan names none.
+//
+// A variance of v times the target's gains (1 - log v - (1 - s)/v) / 2 nats over the mean of the targets
+// where the columns explain the share s of its variance. Over all s between 0 and 1 alike, that is most
+// at v = 1/2.
+func (f Facts) NoiseSD() float64 { return round3(f.target() * math.Sqrt(0.5)) }
+
+func (f Facts) target() float64 {
+	if f.Target > 0 {
+		return f.Target
 	}
-	return round3(0.5 * f.Target)
+	return 1
 }
 
 // LinearClip is the clip of shards of linear regression: a record's natural parameters are a

@@ -191,7 +191,8 @@ func regression(a app.Spec, q *pvi.Posterior) (*defaults.Regression, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &defaults.Regression{NoiseSD: l.PVI.NoiseSD, Spread: defaults.Of(schema).Spread, SD: q.SD(),
+	f := defaults.Of(schema)
+	r := &defaults.Regression{NoiseSD: l.PVI.NoiseSD, Spread: f.Spread, SD: q.SD(), Target: f.Target,
 		Doubt: doubt}
 	if name := l.PVI.Strategy.Name(); name == pvi.NameOptimisation || name == pvi.NameHybrid {
 		r.Doubt = 1

@@ -219,7 +219,7 @@ var rules = map[pvi.StrategyName]map[string]string{
 
 // models are the rules that go with the model.
 var models = map[string]string{
-	"noise_sd":     "default: half the length that the encoded target is expected to have",
+	"noise_sd":     "default: half the variance that the encoded target is expected to have",
 	"hidden":       "default: the root of records over noise and a record's norm, 5 to 20",
 	"samples":      "default: one antithetic pair",
 	"start_spread": "default: so that units differ",
