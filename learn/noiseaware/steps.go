@@ -46,7 +46,7 @@ func (t Steps) Posterior() (m *gauss.Moments, marginal []float64, err error) {
 	}
 	whole := 1 / math.Sqrt(t.Prior)
 	wide := t.sample(whole, whole)
-	kept := t.kept(wide)
+	share := kept(wide, t.Prior)
 	high := whole
 	if t.Scale > 0 {
 		high = min(whole, t.Scale)
@@ -54,23 +54,9 @@ func (t Steps) Posterior() (m *gauss.Moments, marginal []float64, err error) {
 	d := float64(len(wide.Mean))
 	m = t.sample(high/math.Pow(d, 0.25), high)
 	if length := floats.Norm(m.Mean, 2); length > 0 {
-		floats.Scale(min(1, kept*floats.Norm(wide.Mean, 2)/length), m.Mean)
+		floats.Scale(min(1, share*floats.Norm(wide.Mean, 2)/length), m.Mean)
 	}
 	return m, single(wide, m, t.Prior), nil
-}
-
-// kept is the share of a mean that is not noise: the sums alone have an estimate with the variance
-// V/(1-PV) where the posterior has V, and without a signal the posterior's mean has V(1-PV).
-func (t Steps) kept(m *gauss.Moments) float64 {
-	square, noise, d := 0.0, 0.0, float64(len(m.Mean))
-	for i, v := range m.Variance {
-		square += m.Mean[i] * m.Mean[i]
-		noise += v * (1 - min(1, t.Prior*v)) / d
-	}
-	if noise == 0 {
-		return 1
-	}
-	return max(0, 1-max(0, d-2)*noise/square)
 }
 
 // sample returns the moments of the weights, with a scale between low and high.

@@ -68,7 +68,7 @@ func (c Config) climbingPosterior(trace []Observation) (*Posterior, error) {
 func (r *climbing) posterior() (m *gauss.Moments, marginal []float64, err error) {
 	curvature, ok := r.curvature()
 	if !ok {
-		m, marginal = r.settled().Posterior()
+		m, marginal = r.settled().Kept()
 		return m, marginal, nil
 	}
 	if p := r.c.params(); p.Sampling != SamplingNone {

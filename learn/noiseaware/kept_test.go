@@ -1,0 +1,47 @@
+package noiseaware
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// Of noise alone the estimate of James and Stein keeps at most the share 2/d of the mean's square, on
+// average [JS61]; d is 20. Over 400 draws its standard error is below .02. A long signal it keeps.
+func TestKept(t *testing.T) {
+	const d, draws = 20, 400
+	r := rand.New(rand.NewPCG(1, 2))
+	draw := func(weight float64) Diagonal {
+		out := Diagonal{Prior: 1, Point: make([]float64, d), Origin: make([]float64, d),
+			PrecisionNoise: make([]float64, d)}
+		for range d {
+			out.Precision = append(out.Precision, 100)
+			out.ScoreNoise = append(out.ScoreNoise, 1e4)
+			out.Scores = append(out.Scores, 100*weight+100.5*r.NormFloat64())
+		}
+		return out
+	}
+	var whole, left float64
+	for range draws {
+		noise := draw(0)
+		m, _ := noise.Posterior()
+		short, marginal := noise.Kept()
+		whole += floats.Dot(m.Mean, m.Mean)
+		left += floats.Dot(short.Mean, short.Mean)
+		for i, v := range marginal {
+			if v < short.Variance[i] || v > 1/noise.Prior {
+				t.Fatalf("variance %v of a single weight, %v in predictions", v, short.Variance[i])
+			}
+		}
+	}
+	if share := left / whole; !(share > 0 && share < 2.0/d+0.06) {
+		t.Errorf("keeps the share %v of the square of noise", share)
+	}
+	signal := draw(10)
+	m, _ := signal.Posterior()
+	short, _ := signal.Kept()
+	if share := floats.Norm(short.Mean, 2) / floats.Norm(m.Mean, 2); share < 0.98 {
+		t.Errorf("keeps the share %v of a signal of ten standard deviations", share)
+	}
+}
