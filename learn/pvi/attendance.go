@@ -46,6 +46,24 @@ func (c Config) lacking(trace []Observation) []float64 {
 	return out
 }
 
+// sparse reports whether, of the parties that some round counts, the rounds of learning count less than
+// half on average. Most of a logistic model's factors in a sum are then from points of earlier rounds.
+func (c Config) sparse(trace []Observation) bool {
+	parties := map[int]bool{}
+	counted, rounds := 0, 0
+	for _, o := range trace {
+		if o.Set == nil || o.Others || c.curvatureRound(o.Round) {
+			continue
+		}
+		rounds++
+		counted += len(o.Set)
+		for _, k := range o.Set {
+			parties[k] = true
+		}
+	}
+	return c.Model == Logistic && 2*counted < rounds*len(parties)
+}
+
 // missed is the variance of the weighted scores by what rounds lack, in curvatures. Scores that lack the
 // share f of the records, over 1 - f, err by that of a sample: f/(1-f). The same parties are missing in
 // many rounds, so that errors add up.

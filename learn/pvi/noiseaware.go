@@ -94,7 +94,7 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 	if c.climbs() {
 		return c.climbingPosterior(trace)
 	}
-	r := reading{c: c, prior: c.floats(c.prior())}
+	r := reading{c: c, prior: c.floats(c.prior()), sparse: c.sparse(trace)}
 	lacks := c.lacking(trace)
 	for i, o := range trace {
 		r.lack = lacks[i]
@@ -141,10 +141,11 @@ func (c Config) at(m *gauss.Moments, marginal []float64, rare bool) (*Posterior,
 
 // reading is a trace in real numbers.
 type reading struct {
-	c     Config
-	prior []float64
-	lack  float64   // of the round that is added next
-	lacks []float64 // of all rounds
+	c      Config
+	prior  []float64
+	lack   float64   // of the round that is added next
+	lacks  []float64 // of all rounds
+	sparse bool      // most private factors are from earlier points
 
 	points    [][]float64
 	spreads   [][]float64 // variances of the public posterior at the points
@@ -249,7 +250,7 @@ func (r *reading) posterior() (m *gauss.Moments, marginal []float64, err error) 
 		return r.nothing(), nil, nil
 	}
 	curvature, ok := r.curvature()
-	if !ok {
+	if !ok || r.sparse {
 		m, marginal = r.settled().Posterior()
 		return m, marginal, nil
 	}

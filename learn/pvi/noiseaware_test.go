@@ -316,3 +316,31 @@ func TestRoundsWithOthersLeaveTheirNoise(t *testing.T) {
 		t.Error("a posterior without an observation")
 	}
 }
+
+// TestSparse: where rounds count less than half of the parties each weight stands by itself.
+func TestSparse(t *testing.T) {
+	const rounds = 6
+	c := oneRow(rounds)
+	trace := observe(t, c, dense(c, 3, 60), rounds+c.CurvatureSlices(), 0)
+	for _, k := range []struct {
+		sets   [][]int
+		sparse bool
+	}{{[][]int{{0}, {1}, {2}}, true}, {[][]int{{0, 1}, {1, 2}, {2, 0}}, false}} {
+		for i := range trace {
+			trace[i].Set = k.sets[i%len(k.sets)]
+		}
+		q, err := c.NoiseAware(trace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if alone := q.moments.Covariance == nil; alone != k.sparse {
+			t.Errorf("sets %v: without the curvature is %v", k.sets, alone)
+		}
+		for i := range trace[rounds:] { // everybody is in the curvature rounds
+			trace[rounds+i].Set = []int{0, 1, 2}
+		}
+		if got := c.sparse(trace); got != k.sparse {
+			t.Errorf("sets %v: sparse is %v", k.sets, got)
+		}
+	}
+}
