@@ -188,7 +188,9 @@ func TestJudge(t *testing.T) {
 		{"on its way", Outcome{Mean: fill(1), Before: fill(0.6), Earlier: fill(0.2), Noise: fill(0.05),
 			Step: fill(0.01), Prior: 1}, Fine},
 		{"start of a network", Outcome{Mean: fill(0.5), Noise: fill(0.05), Start: fill(2), Prior: 1}, Swamped},
-		{"away from the start", Outcome{Mean: away, Noise: fill(0.05), Start: fill(2), Prior: 1}, Fine},
+		{"away from the start", Outcome{Mean: away, Noise: fill(0.05), Start: fill(2), Prior: 1, Share: 0.1}, Fine},
+		{"a rare class", Outcome{Mean: away, Noise: fill(0.2185), Start: fill(2), Prior: 1, Share: 0.1}, Rare},
+		{"equal classes", Outcome{Mean: away, Noise: fill(0.2185), Start: fill(2), Prior: 1, Share: 0.5}, Fine},
 		{"correlated", Outcome{Mean: fill(0.05), Noise: fill(0.05), Prior: 1, White: fill(3)}, Fine},
 		{"noise unknown", Outcome{Mean: fill(0.05), Prior: 1}, Fine},
 	} {

@@ -18,6 +18,8 @@ type Outcome struct {
 
 	// Start is the means that the run began with, where they aren't all 0: of a network.
 	Start []float64
+	// Share is what a network predicts for a typical record.
+	Share float64
 	// Before and Earlier are the means one round and two rounds before; nil: not known.
 	Before, Earlier []float64
 	// Step is the standard deviation of the noise that one round adds to each mean.
@@ -47,6 +49,8 @@ const (
 	Swamped Finding = "swamped"
 	// Outweighed: the noise in a regression's predictions may cost more than the weights gain.
 	Outweighed Finding = "outweighed"
+	// Rare: the noise in a network's weights outweighs their signal, and one class is rare.
+	Rare Finding = "rare"
 	// Diverged: the weights are far beyond the prior, or still oscillate between rounds.
 	Diverged Finding = "diverged"
 )
@@ -58,6 +62,7 @@ const (
 	directedLimit = 2.5 // standard deviations of a sum
 	movedLimit    = 3   // length of the last steps, in those that noise explains
 	turnedLimit   = -0.5
+	rareVariance  = 0.125 // of a class: half of that of two equal ones
 )
 
 // Judge compares a run with the prior and with its known noise.
@@ -71,7 +76,9 @@ const (
 // sum x^2 has mean k and variance 2k, and sum x has mean 0 and variance k. The second test
 // detects the joint effect of correlated columns where the first does not detect single
 // ones. A network's weights may still have a part of what they began with: x without its
-// component along the start is tested, by the first test alone. A run that passes neither
+// component along the start is tested, by the first test alone. On a logit the signal S and the noise N
+// gain about (S - N) p (1 - p) / 2 nats over the class's share p: little of a rare class, whose share
+// is itself uncertain, so that S has to exceed N. A run that passes neither
 // is swamped. That is a statement about what can be shown: such a model may still be better
 // than none. A regression's predictions have no such bounds as a probability: one that passes
 // may still predict worse than the mean of the targets.
@@ -110,6 +117,8 @@ func Judge(o Outcome) Finding {
 		return Diverged
 	case known && (energy-n)/math.Sqrt(2*n) < energyLimit && math.Abs(sum)/math.Sqrt(n) < directedLimit:
 		return Swamped
+	case known && o.Start != nil && energy < 2*n && o.Share*(1-o.Share) < rareVariance:
+		return Rare
 	case known && o.Regression != nil && o.gain() < 0:
 		return Outweighed
 	}

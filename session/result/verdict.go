@@ -172,7 +172,7 @@ func judge(p *protocol.Plan, states [][]int64) (defaults.Finding, error) {
 		}
 	}
 	o.Mean = means[len(means)-1]
-	if o.Start, err = networkStart(p, a); err != nil {
+	if o.Start, o.Share, err = ofNetwork(p, a, states[len(states)-1]); err != nil {
 		return defaults.Fine, err
 	}
 	if n := len(means); n >= 3 {
@@ -200,8 +200,9 @@ func regression(a app.Spec, q *pvi.Posterior) (*defaults.Regression, error) {
 	return r, nil
 }
 
-// networkStart is the public means that a network's units begin with; nil for other models.
-func networkStart(p *protocol.Plan, a app.Spec) ([]float64, error) {
+// ofNetwork is the public means that a network's units begin with, nil for other models, and what it
+// predicts for a typical record.
+func ofNetwork(p *protocol.Plan, a app.Spec, state []int64) (start []float64, share float64, err error) {
 	network := false
 	switch a := a.(type) {
 	case *app.PVI:
@@ -210,13 +211,39 @@ func networkStart(p *protocol.Plan, a app.Spec) ([]float64, error) {
 		network = a.Global.Model == pvi.BNN
 	}
 	if !network {
-		return nil, nil
+		return nil, 0, nil
 	}
 	q, err := a.Posterior(p, a.Model(p).Initial())
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return q.Mean(), nil
+	share, err = typicalShare(p, a, state)
+	return q.Mean(), share, err
+}
+
+// typicalShare is what a model of two classes predicts where every number is at its centre and all
+// categories of a column are alike.
+func typicalShare(p *protocol.Plan, a app.Spec, state []int64) (float64, error) {
+	schema, err := a.Encoding()
+	if err != nil {
+		return 0, err
+	}
+	q, err := a.Posterior(p, state)
+	if err != nil {
+		return 0, err
+	}
+	var x []float64
+	for _, c := range schema.Columns {
+		if c.Numeric != nil {
+			x = append(x, 0)
+			continue
+		}
+		for range c.Categories {
+			x = append(x, 1/float64(len(c.Categories)))
+		}
+	}
+	prediction, err := q.Predict(append(x, 1))
+	return prediction.Mean, err
 }
 
 // judgeStatistics judges the posterior of noisy statistics, whose standard deviations include
@@ -410,6 +437,9 @@ func explain(p *protocol.Plan, f defaults.Finding) string {
 		return "diverged: the weights are far beyond the prior, or the last rounds still throw them " +
 			"back and forth; leave damping and rounds out of the plan, so that they follow its columns, or lower " +
 			"the damping"
+	}
+	if f == defaults.Rare {
+		return rareClass(p)
 	}
 	if f == defaults.Outweighed {
 		return fmt.Sprintf("outweighed: the noise of %d rounds at epsilon %g may add more error to the "+
