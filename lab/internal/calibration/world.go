@@ -3,15 +3,12 @@ package calibration
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"choir/lab/bed"
 	"choir/lab/experiment"
+	"choir/lab/internal/task"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
-	"choir/protocol"
-	"choir/session/run"
-	"choir/session/terms"
 )
 
 // world is generated data with known weights, shared out to parties with a budget.
@@ -84,14 +81,9 @@ func ways() []way {
 // learn runs a session's rounds in the clear.
 func (w world) learn(ctx context.Context, d *experiment.Data, m way,
 	seed uint64) (*bed.Outcome, bed.Run, error) {
-	roster, err := run.NewRoster(nil, w.Parties, 3)
+	t, err := task.Terms("calibration", w.Parties, w.Epsilon, m.strategy.Local())
 	if err != nil {
 		return nil, bed.Run{}, err
-	}
-	t := terms.Terms{Name: "calibration", Members: roster.Members, Created: time.Now(), Lifetime: time.Hour,
-		Deadline: time.Minute, Grace: time.Second, Noise: protocol.NoiseParty, Epsilon: w.Epsilon, Delta: 1e-5}
-	if m.strategy.Local() {
-		t.Noise = protocol.NoiseLocal
 	}
 	demo := experiment.Demo{Parties: w.Parties, Computes: 3, Epsilon: w.Epsilon, Delta: 1e-5,
 		Model: w.model(), Method: m.method, Strategy: m.strategy}

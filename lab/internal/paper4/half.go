@@ -13,7 +13,7 @@ func authorsHalf() comparison {
 	c.title = "Logistic regression on Adult, 10 clients, (1, 1e-5), on the authors' half"
 	c.half = true
 	c.published = "paper4-adult"
-	c.methods = []method{c.methods[0], c.methods[1], c.methods[2], c.methods[4]}
+	c.methods = []method{c.methods[0], c.methods[1], c.methods[2], c.methods[4], planned(c.methods[0])}
 	return c
 }
 

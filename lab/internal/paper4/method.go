@@ -28,6 +28,7 @@ type method struct {
 	settings string
 	free     bool // without privacy, in the clear
 	joined   bool // all rows at one party
+	planned  bool // has the planner's defaults; rounds and app are not used
 	of       int  // runs that share the budget; 0: 1
 	few      bool // is scored in few rounds: its predictions take long
 	// power, if not 0, makes a party's steps proportional to this power of its public share
@@ -69,8 +70,16 @@ func (m method) learn(ctx context.Context, o study.Options, data *experiment.Dat
 		}
 	}
 	tr := new(trace)
-	r := bed.Run{Name: m.name, Seed: seed, App: m.app(t), Parts: data.Parts, Rounds: m.rounds, Of: m.of,
+	r := bed.Run{Name: m.name, Seed: seed, Parts: data.Parts, Rounds: m.rounds, Of: m.of,
 		Epsilon: epsilon, Delta: 1e-5, Transport: o.Transport, Dir: o.Dir}
+	if m.planned {
+		r.App, r.Rounds, err = plan(data, epsilon)
+	} else {
+		r.App = m.app(t)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
 	test := data.Test
 	r.Watch = func(round int, p *pvi.Posterior) error {
 		if m.few && round != r.Rounds && round != 4 && round != 16 && round != 64 {

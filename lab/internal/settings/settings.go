@@ -6,15 +6,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"choir/lab/bed"
 	"choir/lab/experiment"
+	"choir/lab/internal/task"
 	"choir/lab/study"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/result"
-	"choir/session/run"
 	"choir/session/terms"
 )
 
@@ -101,14 +100,9 @@ func try(ctx context.Context, d *experiment.Data, c cell, w way, seed uint64) (o
 	if w.linear {
 		demo.Model = pvi.Linear
 	}
-	roster, err := run.NewRoster(nil, c.parties, 3)
+	t, err := task.Terms("settings", c.parties, c.epsilon, w.strategy.Local())
 	if err != nil {
 		return o, err
-	}
-	t := terms.Terms{Name: "settings", Members: roster.Members, Created: time.Now(), Lifetime: time.Hour,
-		Deadline: time.Minute, Grace: time.Second, Noise: protocol.NoiseParty, Epsilon: c.epsilon, Delta: 1e-5}
-	if w.strategy.Local() {
-		t.Noise = protocol.NoiseLocal
 	}
 	spec, rounds, err := demo.Spec(t, d)
 	if w.name == statistics {
