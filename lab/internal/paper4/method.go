@@ -59,27 +59,11 @@ func (m method) run(ctx context.Context, o study.Options, data *experiment.Data,
 // learn is run, with everything that the session left.
 func (m method) learn(ctx context.Context, o study.Options, data *experiment.Data, against quality.Reference,
 	epsilon float64, seed uint64) (*trace, *bed.Outcome, error) {
-	t, err := task.Of(data)
+	r, err := m.begin(o, data, epsilon, seed)
 	if err != nil {
 		return nil, nil, err
-	}
-	if m.joined {
-		t.Weights = []float64{1}
-		if m.free {
-			t.Weights = []float64{1, 0} // a plan without noise has a second party without records
-		}
 	}
 	tr := new(trace)
-	r := bed.Run{Name: m.name, Seed: seed, Parts: data.Parts, Rounds: m.rounds, Of: m.of,
-		Epsilon: epsilon, Delta: 1e-5, Transport: o.Transport, Dir: o.Dir}
-	if m.planned {
-		r.App, r.Rounds, err = plan(data, epsilon)
-	} else {
-		r.App = m.app(t)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
 	test := data.Test
 	r.Watch = func(round int, p *pvi.Posterior) error {
 		if m.few && round != r.Rounds && round != 4 && round != 16 && round != 64 {
@@ -89,18 +73,9 @@ func (m method) learn(ctx context.Context, o study.Options, data *experiment.Dat
 		tr.rounds, tr.scores = append(tr.rounds, round), append(tr.scores, pair{s.Accuracy, s.LogLikelihood})
 		return err
 	}
-	if m.free {
-		r.Epsilon, r.Transport = 0, bed.Clear
-	}
-	if m.joined {
-		r.Parts = []pvi.Data{data.Train}
-	}
-	if m.power != 0 || m.spread {
-		r.Join = m.uneven(r.App, t)
-	}
 	if o.Quick {
 		if m.few {
-			test = pvi.Data{X: test.X[:2000*t.Features], Y: test.Y[:2000]}
+			test = pvi.Data{X: test.X[:2000*data.Schema.Dim()], Y: test.Y[:2000]}
 		}
 		if err := m.quick(&r); err != nil {
 			return nil, nil, err
@@ -114,6 +89,35 @@ func (m method) learn(ctx context.Context, o study.Options, data *experiment.Dat
 	against.Test = test
 	tr.calibration, err = against.Scores(out, r.App)
 	return tr, out, err
+}
+
+// begin is the run of one seed.
+func (m method) begin(o study.Options, data *experiment.Data, epsilon float64, seed uint64) (bed.Run, error) {
+	r := bed.Run{Name: m.name, Seed: seed, Parts: data.Parts, Rounds: m.rounds, Of: m.of, Epsilon: epsilon,
+		Delta: 1e-5, Transport: o.Transport, Dir: o.Dir}
+	t, err := task.Of(data)
+	if err != nil {
+		return r, err
+	}
+	if m.joined {
+		t.Weights = []float64{1}
+		r.Parts = []pvi.Data{data.Train}
+		if m.free {
+			t.Weights = []float64{1, 0} // a plan without noise has a second party without records
+		}
+	}
+	if m.free {
+		r.Epsilon, r.Transport = 0, bed.Clear
+	}
+	if m.planned {
+		r.App, r.Rounds, err = plan(data, epsilon)
+		return r, err
+	}
+	r.App = m.app(t)
+	if m.power != 0 || m.spread {
+		r.Join = m.uneven(r.App, t)
+	}
+	return r, nil
 }
 
 // quick makes a run short.
