@@ -23,24 +23,11 @@ func TestPython(t *testing.T) {
 		t.Logf("no Python here: the calls alone are checked: %v", err)
 		return
 	}
-	dir := t.TempDir()
-	in := func(name string, args ...string) string {
-		t.Helper()
-		cmd := exec.Command(name, args...)
-		cmd.Dir = dir
-		module, err := filepath.Abs("../../python")
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd.Env = append(os.Environ(), "CHOIR="+binary(t), "PYTHONPATH="+module, "PYTHONDONTWRITEBYTECODE=1")
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", args, err, out)
-		}
-		return string(out)
+	module, err := filepath.Abs("../../python")
+	if err != nil {
+		t.Fatal(err)
 	}
-	in(binary(t), "init", "trial", "--rounds", "2", "--parties", "2", "--nodes", "2")
-	in("trial/run.sh")
+	in := besideTrial(t, "PYTHONPATH="+module, "PYTHONDONTWRITEBYTECODE=1")
 	out := in(python, "-c", `import choir
 print(round(choir.account(sigma=28.9, clip=1, relation="replace", steps=15, delta=1e-5)["epsilon"], 3))
 print(choir.plan_check("trial/plan.choir")["cost"]["rounds"], choir.verify("trial/result")["plan"][:4])
@@ -71,6 +58,27 @@ for bad in (lambda: choir.verify("nowhere"), lambda: choir.account(sigma=-1), la
 	if !strings.Contains(out, "probability of yes: [") || !strings.Contains(out, "verified plan") {
 		t.Errorf("%s", out)
 	}
+}
+
+// besideTrial runs a trial to its end, and returns what runs programs in the folder that has it, with these
+// variables.
+func besideTrial(t *testing.T, env ...string) func(name string, args ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	in := func(name string, args ...string) string {
+		t.Helper()
+		cmd := exec.Command(name, args...)
+		cmd.Dir = dir
+		cmd.Env = append(append(os.Environ(), "CHOIR="+binary(t)), env...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	in(binary(t), "init", "trial", "--rounds", "2", "--parties", "2", "--nodes", "2")
+	in("trial/run.sh")
+	return in
 }
 
 // checkCalls compares every call of the program in the module with its help.

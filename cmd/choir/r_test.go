@@ -51,27 +51,15 @@ func TestR(t *testing.T) {
 
 // runR runs R's lines beside a finished trial, and an error.
 func runR(t *testing.T, script string) {
-	dir := t.TempDir()
-	run := func(name string, args ...string) string {
-		t.Helper()
-		cmd := exec.Command(name, args...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "CHOIR="+binary(t), "PATH="+filepath.Dir(binary(t))+
-			string(filepath.ListSeparator)+os.Getenv("PATH"))
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", args, err, out)
-		}
-		return string(out)
-	}
-	run(binary(t), "init", "trial", "--rounds", "2", "--parties", "2", "--nodes", "2")
-	run("trial/run.sh")
+	t.Helper()
+	run := besideTrial(t, "PATH="+filepath.Dir(binary(t))+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	script += "\nprint(names(coefficients))\nprint(predicted$remark)\n" +
 		"message(try(choir(\"verify\", \"nowhere\"), silent = TRUE))\n"
-	if err := os.WriteFile(filepath.Join(dir, "lines.R"), []byte(script), 0o600); err != nil {
+	lines := filepath.Join(t.TempDir(), "lines.R")
+	if err := os.WriteFile(lines, []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out := run("Rscript", "lines.R")
+	out := run("Rscript", lines)
 	for _, want := range []string{"0.9998992", "5.5 7.0", "one curious party", "odds_ratio_lower",
 		"missing: creatinine", "nowhere/plan.choir: no such file"} {
 		if !strings.Contains(out, want) {
