@@ -1,6 +1,7 @@
 package pvi
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -20,22 +21,22 @@ func (c Config) lacking(trace []Observation) []float64 {
 		moved = 1 - math.Pow(1-p.LearningRate, float64(p.Steps))
 	}
 	left := map[int]float64{}
-	learns := func(o Observation) bool { return o.Set != nil && !o.Others && !c.curvatureRound(o.Round) }
 	for _, o := range trace {
-		if learns(o) {
+		if c.tellsWho(o) {
 			for _, k := range o.Set {
 				left[k] = 1
 			}
 		}
 	}
+	parties := slices.Sorted(maps.Keys(left)) // in order, so that all members have the same sums
 	out := make([]float64, len(trace))
 	for i, o := range trace {
-		if !learns(o) {
+		if !c.tellsWho(o) {
 			continue
 		}
-		for k, share := range left {
+		for _, k := range parties {
 			if !slices.Contains(o.Set, k) {
-				out[i] += share / float64(len(left))
+				out[i] += left[k] / float64(len(parties))
 			}
 		}
 		a := math.Ldexp(float64(c.dampingUnits(o.Round)), -int(c.DampingBits))
@@ -46,13 +47,18 @@ func (c Config) lacking(trace []Observation) []float64 {
 	return out
 }
 
+// tellsWho reports whether an observation is of a round of learning by known parties.
+func (c Config) tellsWho(o Observation) bool {
+	return o.Set != nil && !o.Others && !c.curvatureRound(o.Round)
+}
+
 // sparse reports whether, of the parties that some round counts, the rounds of learning count less than
 // half on average. Most of a logistic model's factors in a sum are then from points of earlier rounds.
 func (c Config) sparse(trace []Observation) bool {
 	parties := map[int]bool{}
 	counted, rounds := 0, 0
 	for _, o := range trace {
-		if o.Set == nil || o.Others || c.curvatureRound(o.Round) {
+		if !c.tellsWho(o) {
 			continue
 		}
 		rounds++
