@@ -138,6 +138,7 @@ func (r *demoRun) seats() ([]app.Party, error) {
 // added is the noise in a sum in the clear. The zero added is none.
 type added struct {
 	full   *noise.Gaussian
+	draws  int                  // of full, that a party adds; 0: 1
 	adds   func(party int) bool // which parties add it; nil: none
 	random io.Reader            // of it and of the parties' steps; nil: the system's
 }
@@ -203,15 +204,17 @@ func plainly(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data
 
 // sum adds a party's update and its noise to a sum.
 func (n added) sum(sum, update, draw []int64, party int) error {
-	noisy := n.by(party)
-	if noisy {
+	for j, v := range update {
+		sum[j] += v
+	}
+	if !n.by(party) {
+		return nil
+	}
+	for range max(1, n.draws) {
 		if err := n.full.Fill(draw, n.reader()); err != nil {
 			return err
 		}
-	}
-	for j, v := range update {
-		sum[j] += v
-		if noisy {
+		for j := range update {
 			sum[j] += draw[j]
 		}
 	}

@@ -91,10 +91,13 @@ func (r reference) all(ctx context.Context, done func(name string)) (refs Refere
 	return refs, errors.Join(errs...)
 }
 
-// fullNoise is the noise that one trusted contributor would have to add for the
-// plan's budget.
-func (r reference) fullNoise() (full *noise.Gaussian, variance uint64, err error) {
-	n, err := privacy.Calibrate(privacy.Target{
+// mostDraws is the largest number of draws that the noise of one contributor is the sum of.
+const mostDraws = 1 << 12
+
+// fullNoise is the noise that one trusted contributor would have to add for the plan's budget, and its
+// variance. It is a single draw, or the sum of as many as keep each within the range of the sampler.
+func (r reference) fullNoise() (full added, variance float64, err error) {
+	t := privacy.Target{
 		Epsilon:     r.plan.Epsilon,
 		Delta:       r.plan.Delta,
 		Sensitivity: r.plan.Sensitivity,
@@ -104,23 +107,28 @@ func (r reference) fullNoise() (full *noise.Gaussian, variance uint64, err error
 		Sampling:    privacy.Sampling(r.plan.Sampling),
 		Rate:        r.plan.SampleRate,
 		Relation:    privacy.Relation(r.plan.Relation),
-	})
-	if err != nil {
-		return nil, 0, err
 	}
-	full, err = noise.NewGaussian(n.PartVariance)
-	return full, n.PartVariance, err
+	n, err := privacy.Calibrate(t)
+	for errors.Is(err, privacy.ErrUnreachable) && t.Parts < mostDraws {
+		t.Parts *= 2
+		n, err = privacy.Calibrate(t)
+	}
+	if err != nil {
+		return added{}, 0, err
+	}
+	full.draws = int(t.Parts)
+	full.full, err = noise.NewGaussian(n.PartVariance)
+	return full, float64(t.Parts) * float64(n.PartVariance), err
 }
 
 // noised is the plan's own learning with the sum in the clear and the full
 // noise, of the given variance, added by the first adding parties. The plan has that noise
 // in the parties' shares, for methods that know how much there is.
-func (r reference) noised(ctx context.Context, full *noise.Gaussian, variance uint64,
-	adding int) (Scores, error) {
+func (r reference) noised(ctx context.Context, full added, variance float64, adding int) (Scores, error) {
 	p := *r.plan
-	p.Variance = max(1, uint64(float64(adding)*float64(variance)/float64(p.Parties())))
-	q, err := learnt(ctx, r.app, &p, r.data.Parts, p.Parties(),
-		added{full: full, adds: func(i int) bool { return i < adding }})
+	p.Variance = max(1, uint64(min(1<<63, float64(adding)*variance/float64(p.Parties()))))
+	full.adds = func(i int) bool { return i < adding }
+	q, err := learnt(ctx, r.app, &p, r.data.Parts, p.Parties(), full)
 	if err != nil {
 		return Scores{}, err
 	}

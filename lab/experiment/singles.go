@@ -3,6 +3,7 @@ package experiment
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"choir/crypto/noise"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
+	"choir/privacy"
 	"choir/protocol"
 	"choir/session/app"
 	"choir/session/run"
@@ -214,8 +216,17 @@ func (r reference) alonePlan() (app.Spec, *protocol.Plan, error) {
 		}
 	}
 	p, err := t.Plan(spec)
+	if g, ok := spec.(*app.GlobalVI); ok { // so much noise that the steps of a coarser grid are nothing
+		for errors.Is(err, privacy.ErrUnreachable) && g.Global.FracBits > coarsest {
+			g.Global.FracBits -= 2
+			p, err = t.Plan(spec)
+		}
+	}
 	return spec, p, err
 }
+
+// coarsest is the coarsest grid that a party alone has, in bits.
+const coarsest = 10
 
 // Majority predicts the training rows' share of ones for every row, or for the linear model
 // their mean and variance.
