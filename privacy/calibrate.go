@@ -102,7 +102,7 @@ func Calibrate(t Target) (Noise, error) {
 	lo, hi := t.bracket()
 	if !(t.spends(hi).Epsilon <= t.Epsilon) {
 		return Noise{}, fmt.Errorf("%w: epsilon %v at delta %v over %d releases of sensitivity %d "+
-			"needs a variance above %d per part",
+			"needs a variance above %d per part; fewer rounds, more parties or a larger epsilon need less",
 			ErrUnreachable, t.Epsilon, t.Delta, t.Releases, t.Sensitivity, hi)
 	}
 	if t.Sampling != SamplingNone {
