@@ -12,6 +12,7 @@ import (
 // its diagonal.
 type Diagonal struct {
 	Prior     float64   // precision of every weight, around 0
+	Scales    Scales    // of weights in predictions
 	Precision []float64 // of the likelihood's factor, with noise
 	Point     []float64 // where parties computed it
 	// Scores are the log-likelihood's gradients at Origin by the factor, with noise.
@@ -36,8 +37,9 @@ func (d Diagonal) Posterior() (m *gauss.Moments, marginal []float64) {
 		precision[i] = positive(p, math.Sqrt(e[i]))
 	}
 	d.Precision = precision
-	m = d.each(e, 0)
-	return m, single(d.each(e, correlated), m, d.Prior)
+	n := len(d.Scores)
+	m = d.each(e, 0, d.Scales.Precisions(d.Prior, n))
+	return m, single(d.each(e, correlated, Scales(nil).Precisions(d.Prior, n)), m, d.Prior)
 }
 
 // single is the mean squares of weights with the law wide about the means of m, at most the prior's
@@ -52,13 +54,13 @@ func single(wide, m *gauss.Moments, prior float64) []float64 {
 	return out
 }
 
-// each is the posterior of each weight by itself, for errors of the precisions of variance e, and
-// squared correlations that add up to r.
-func (d Diagonal) each(e []float64, r float64) *gauss.Moments {
+// each is the posterior of each weight by itself under a prior of these precisions, for errors of the
+// likelihood's precisions of variance e, and squared correlations that add up to r.
+func (d Diagonal) each(e []float64, r float64, prior []float64) *gauss.Moments {
 	n := len(d.Scores)
 	m := &gauss.Moments{Mean: make([]float64, n), Variance: make([]float64, n)}
 	for i := range m.Variance {
-		m.Variance[i] = 1 / d.Prior
+		m.Variance[i] = 1 / prior[i]
 	}
 	for range 8 * passes {
 		away := 0.0
@@ -71,7 +73,7 @@ func (d Diagonal) each(e []float64, r float64) *gauss.Moments {
 				square := (m.Mean[i]-d.Origin[i])*(m.Mean[i]-d.Origin[i]) + m.Variance[i]
 				weight = p / (p + d.ScoreNoise[i] + e[i]*square + r*p*away)
 			}
-			m.Variance[i] = 1 / (d.Prior + weight*p)
+			m.Variance[i] = 1 / (prior[i] + weight*p)
 			m.Mean[i] = weight * (d.Scores[i] + p*d.Origin[i]) * m.Variance[i]
 		}
 	}

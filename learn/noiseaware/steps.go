@@ -46,7 +46,7 @@ func (t Steps) Posterior() (m *gauss.Moments, marginal []float64, err error) {
 	}
 	whole := 1 / math.Sqrt(t.Prior)
 	wide := t.sample(whole, whole)
-	share := kept(wide, t.Prior)
+	share := kept(wide, Scales(nil).Precisions(t.Prior, len(wide.Mean)))
 	high := whole
 	if t.Scale > 0 {
 		high = min(whole, t.Scale)

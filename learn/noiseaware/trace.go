@@ -12,6 +12,7 @@ import (
 // Trace is what R rounds revealed of d weights.
 type Trace struct {
 	Prior  float64     // precision of every weight, around 0
+	Scales Scales      // of weights in predictions
 	Points [][]float64 // R x d: where the scores were computed
 	Scores [][]float64 // R x d: the log-likelihood's gradient by the weights, with noise
 	// Noise is the R x R covariance of the noise of the rounds in one coordinate. Only its
@@ -63,7 +64,7 @@ func (t Trace) Posterior() (m *gauss.Moments, marginal []float64, err error) {
 	if d := h.matrix.SymmetricDim(); t.Spread != nil && h.matrix.At(d-1, d-1) > 0 {
 		bends = []bend{chord(h.matrix, t.CurvatureSpread), arc(h.matrix, t.CurvaturePoint, t.CurvatureSpread)}
 	}
-	at := revealed{curvature: h, weights: weights}
+	at := revealed{curvature: h, weights: weights, prior: t.Scales.Precisions(t.Prior, len(t.Points[0]))}
 	if len(bends) > 1 {
 		at.columns = t.columns(h)
 		at.rate, at.doubt = t.rate(at.columns, weights)
@@ -72,6 +73,7 @@ func (t Trace) Posterior() (m *gauss.Moments, marginal []float64, err error) {
 		return nil, nil, err
 	}
 	at.whole = counted
+	at.prior = Scales(nil).Precisions(t.Prior, len(at.prior))
 	wide, err := t.mixed(bends, at)
 	if err != nil {
 		return nil, nil, err
@@ -84,6 +86,7 @@ func (t Trace) Posterior() (m *gauss.Moments, marginal []float64, err error) {
 type revealed struct {
 	curvature estimate
 	weights   []float64 // of the rounds
+	prior     []float64 // precisions of the weights
 	// whole is the share of the posterior's own variance in the distance to the weights that
 	// multiplies the curvature's error.
 	whole float64
@@ -152,7 +155,7 @@ func (t Trace) along(curve bend, by revealed) (*gauss.Moments, error) {
 		pull.ScaleSym(f, curve.pull)
 		scatter.ScaleSym(f*own, h.matrix)
 		var err error
-		if m, err = solve(pull, scatter, b, h.error(variance, away), t.Prior); err != nil {
+		if m, err = solve(pull, scatter, b, h.error(variance, away), by.prior); err != nil {
 			return nil, err
 		}
 		lifted := append([]float64(nil), m.Mean...)
@@ -206,8 +209,8 @@ func (t Trace) weights(h *mat.SymDense) ([]float64, error) {
 	return out, nil
 }
 
-// solve returns the posterior of w for b ~ N(H w, own + V) and w ~ N(0, I/prior).
-func solve(h, own *mat.SymDense, b *mat.VecDense, variance []float64, prior float64) (*gauss.Moments, error) {
+// solve returns the posterior of w for b ~ N(H w, own + V) and w ~ N(0, diag(1/prior)).
+func solve(h, own *mat.SymDense, b *mat.VecDense, variance, prior []float64) (*gauss.Moments, error) {
 	d := len(variance)
 	scatter := mat.NewSymDense(d, nil)
 	scatter.CopySym(own)
@@ -233,7 +236,7 @@ func solve(h, own *mat.SymDense, b *mat.VecDense, variance []float64, prior floa
 		for j := i; j < d; j++ {
 			precision.SetSym(i, j, 0.5*(information.At(i, j)+information.At(j, i)))
 		}
-		precision.SetSym(i, i, precision.At(i, i)+prior)
+		precision.SetSym(i, i, precision.At(i, i)+prior[i])
 	}
 	if !c.Factorize(precision) {
 		return nil, fmt.Errorf("posterior: %w", gauss.ErrImproper)

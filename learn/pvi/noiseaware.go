@@ -31,6 +31,8 @@ type Observation struct {
 	// Scale is the largest standard deviation that weights are expected to have by what is public of
 	// the data; 0: the prior's.
 	Scale float64
+	// Intercept is that of the intercept, of strategies without Newton steps.
+	Intercept float64
 	// Others reports that the round was with other parties than those whose posterior is wanted:
 	// its sum is of other factors, but its noise is in the state.
 	Others bool
@@ -94,7 +96,7 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 	if c.climbs() {
 		return c.climbingPosterior(trace)
 	}
-	r := reading{c: c, prior: c.floats(c.prior()), sparse: c.sparse(trace)}
+	r := reading{c: c, prior: c.floats(c.prior()), scales: c.scales(trace), sparse: c.sparse(trace)}
 	lacks := c.lacking(trace)
 	for i, o := range trace {
 		r.lack = lacks[i]
@@ -143,6 +145,7 @@ func (c Config) at(m *gauss.Moments, marginal []float64, rare bool) (*Posterior,
 type reading struct {
 	c      Config
 	prior  []float64
+	scales noiseaware.Scales
 	lack   float64   // of the round that is added next
 	lacks  []float64 // of all rounds
 	sparse bool      // most private factors are from earlier points
@@ -247,15 +250,16 @@ func (r *reading) posterior() (m *gauss.Moments, marginal []float64, err error) 
 		return nil, nil, fmt.Errorf("no round of learning: %w", gauss.ErrImproper)
 	}
 	if r.hidden() {
-		return r.nothing(), nil, nil
+		m, marginal = r.nothing()
+		return m, marginal, nil
 	}
 	curvature, ok := r.curvature()
 	if !ok || r.sparse {
 		m, marginal = r.settled().Posterior()
 		return m, marginal, nil
 	}
-	t := noiseaware.Trace{Prior: r.c.PriorPrecision, Points: r.points, Noise: r.covariance(),
-		Curvature: curvature}
+	t := noiseaware.Trace{Prior: r.c.PriorPrecision, Scales: r.scales, Points: r.points,
+		Noise: r.covariance(), Curvature: curvature}
 	for s := range r.points {
 		t.Scores = append(t.Scores, r.score(s))
 	}
@@ -296,15 +300,16 @@ func (r *reading) hidden() bool {
 	return shown > reach*reach/4
 }
 
-// nothing is the prior.
-func (r *reading) nothing() *gauss.Moments {
+// nothing is the prior, in predictions and of single weights.
+func (r *reading) nothing() (m *gauss.Moments, marginal []float64) {
 	d := r.c.Weights()
-	m := &gauss.Moments{Mean: make([]float64, d), Variance: make([]float64, d)}
-	for i := range d {
-		m.Variance[i] = 1 / r.c.PriorPrecision
+	m = &gauss.Moments{Mean: make([]float64, d), Variance: make([]float64, d)}
+	for i, p := range r.scales.Precisions(r.c.PriorPrecision, d) {
+		m.Variance[i] = 1 / p
 		m.Mean[i] = r.prior[i] / r.c.PriorPrecision
+		marginal = append(marginal, 1/r.c.PriorPrecision)
 	}
-	return m
+	return m, marginal
 }
 
 // score is the noisy gradient of the log-likelihood at the point of a round: the linear part
@@ -410,7 +415,7 @@ func (r *reading) settled() noiseaware.Diagonal {
 	}
 	floats.Scale(1/floats.Sum(weights), weights)
 	d := r.c.Weights()
-	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scores: make([]float64, d),
+	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scales: r.scales, Scores: make([]float64, d),
 		Precision: make([]float64, d), Point: make([]float64, d), Origin: make([]float64, d)}
 	for s, w := range weights {
 		floats.AddScaled(out.Scores, w, r.naturals[s][:d])

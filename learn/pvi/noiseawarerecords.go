@@ -36,7 +36,7 @@ func (c Config) climbs() bool {
 
 // climbingPosterior is NoiseAware of noisy natural-gradient steps.
 func (c Config) climbingPosterior(trace []Observation) (*Posterior, error) {
-	r := climbing{reading: reading{c: c, prior: c.floats(c.prior())}}
+	r := climbing{reading: reading{c: c, prior: c.floats(c.prior()), scales: c.scales(trace)}}
 	lacks := c.lacking(trace)
 	for i, o := range trace {
 		r.lack = lacks[i]
@@ -74,7 +74,7 @@ func (r *climbing) posterior() (m *gauss.Moments, marginal []float64, err error)
 	if p := r.c.params(); p.Sampling != SamplingNone {
 		curvature.SD = math.Hypot(curvature.SD, r.sampled(curvature.Matrix, p))
 	}
-	t := noiseaware.Trace{Prior: r.c.PriorPrecision, Points: r.points, Scores: r.scores,
+	t := noiseaware.Trace{Prior: r.c.PriorPrecision, Scales: r.scales, Points: r.points, Scores: r.scores,
 		Noise: mat.NewSymDense(len(r.points), nil), Sampling: r.sampling, Curvature: curvature}
 	for s, v := range r.noise {
 		t.Noise.SetSym(s, s, floats.Sum(v)/float64(len(v)))
@@ -191,7 +191,7 @@ func (r *climbing) path(q []float64, o Observation) (means [][]float64, weights 
 // last point is less reliable.
 func (r *climbing) settled() noiseaware.Diagonal {
 	n, d := len(r.points), r.c.Weights()
-	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scores: make([]float64, d),
+	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scales: r.scales, Scores: make([]float64, d),
 		Precision: make([]float64, d), Point: make([]float64, d), ScoreNoise: make([]float64, d),
 		PrecisionNoise: make([]float64, d)}
 	mean := make([]float64, d)

@@ -76,7 +76,7 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 	if err != nil {
 		return nil, err
 	}
-	scale := defaults.Scale(schema)
+	scale, intercept := defaults.Scale(schema), defaults.Of(schema).Target
 	var all []pvi.Observation
 	for _, r := range trace {
 		if int(r.Round) <= l.CentreRounds {
@@ -88,7 +88,7 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 		}
 		all = append(all, pvi.Observation{Round: int(r.Round) - l.CentreRounds, Raw: raw, Sum: r.Sum,
 			Variance: r.noise(p), Parties: r.Counted, Absent: r.absent(p), Set: r.set(p),
-			Others: r.others(p), Scale: scale,
+			Others: r.others(p), Scale: scale, Intercept: intercept,
 			Records: float64(l.Records) * float64(r.Counted) / float64(r.plan(p).Parties())})
 	}
 	if !slices.ContainsFunc(all, func(o pvi.Observation) bool { return !o.Others }) {
