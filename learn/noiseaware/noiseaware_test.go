@@ -19,7 +19,8 @@ func autoregression(d int, rho, n float64) *mat.SymDense {
 	return h
 }
 
-// problem draws weights, an estimate of them and R rounds of noisy scores around it.
+// problem draws weights, an estimate of them and R rounds of noisy scores at points that know nothing of
+// them.
 func problem(r *rand.Rand, h *mat.SymDense, rounds int, sd, curvatureSD float64) (Trace, []float64) {
 	d := h.SymmetricDim()
 	var root mat.Cholesky
@@ -49,12 +50,16 @@ func problem(r *rand.Rand, h *mat.SymDense, rounds int, sd, curvatureSD float64)
 			t.Curvature.Matrix.SetSym(i, j, h.At(i, j)+e)
 		}
 	}
+	start := make([]float64, d)
+	for i := range start {
+		start[i] = 0.5 * r.NormFloat64()
+	}
 	for s := range rounds {
 		t.Noise.SetSym(s, s, sd*sd)
 		point := make([]float64, d)
 		gap := mat.NewVecDense(d, nil)
 		for i := range point {
-			point[i] = truth[i] + 0.02*r.NormFloat64()
+			point[i] = start[i] + 0.02*r.NormFloat64()
 			gap.SetVec(i, estimate.AtVec(i)-point[i])
 		}
 		gap.MulVec(h, gap)
@@ -147,20 +152,22 @@ func TestWithoutNoise(t *testing.T) {
 }
 
 // TestCoverage: intervals cover as often as they claim, with the curvature known or noisy, and
-// without their noise they would not. The draws are fixed.
+// without their noise they would not. The noise on all weights of a draw comes by the same curvature:
+// 90 % intervals of 40 draws cover .9 with a standard error of at most .03. The draws are fixed.
 func TestCoverage(t *testing.T) {
 	for _, tc := range []struct {
 		name        string
+		columns     int
 		rho         float64
 		sd          float64
 		curvatureSD float64
-	}{{"data decide", 0.4, 3, 0}, {"noise decides", 0.4, 100, 0}, {"noisy curvature", 0.4, 100, 30},
-		{"correlated", 0.8, 100, 30}} {
+	}{{"data decide", 12, 0.4, 3, 0}, {"noise decides", 12, 0.4, 100, 0}, {"noisy curvature", 12, 0.4, 100, 30},
+		{"correlated", 12, 0.8, 100, 30}, {"few columns", 5, 0.5, 30, 150}} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(3, 4))
-			h := autoregression(12, tc.rho, 500)
+			h := autoregression(tc.columns, tc.rho, 500)
 			in, all := 0.0, 0.0
-			for range 60 {
+			for range 40 {
 				tr, truth := problem(r, h, 5, tc.sd, tc.curvatureSD)
 				m, marginal, err := tr.Posterior()
 				if err != nil {
@@ -173,7 +180,7 @@ func TestCoverage(t *testing.T) {
 					all++
 				}
 			}
-			if got := in / all; got < 0.86 || got > 0.97 {
+			if got := in / all; got < 0.84 || got > 0.96 {
 				t.Errorf("90 %% intervals cover %.3f", got)
 			}
 		})

@@ -34,11 +34,6 @@ type Trace struct {
 	Curvature Curvature
 }
 
-// counted is the share of the posterior's variance in the distance that multiplies the curvature's
-// error, for single weights. With all of it intervals are too wide, since the error's own law makes
-// long distances less likely.
-const counted = 0.5
-
 // lifts of the intercept, each with a posterior whose curvature counts the one before.
 const lifts = 4
 
@@ -47,7 +42,7 @@ const passes = 8
 
 // Posterior returns the posterior of the weights, with its full covariance, and the variances of
 // single weights about its mean. The moments, which predict, count the curvature's error times the
-// distance from the points to their mean, and the variances also times what is unknown of it.
+// distance from the points to their mean, and the variances the law of this error.
 func (t Trace) Posterior() (m *gauss.Moments, marginal []float64, err error) {
 	if len(t.Points) == 0 {
 		return nil, nil, fmt.Errorf("no rounds: %w", gauss.ErrImproper)
@@ -72,7 +67,7 @@ func (t Trace) Posterior() (m *gauss.Moments, marginal []float64, err error) {
 	if m, err = t.lifted(bends, &at); err != nil {
 		return nil, nil, err
 	}
-	at.whole = counted
+	at.whole = true
 	at.prior = Scales(nil).Precisions(t.Prior, len(at.prior))
 	wide, err := t.mixed(bends, at)
 	if err != nil {
@@ -87,9 +82,9 @@ type revealed struct {
 	curvature estimate
 	weights   []float64 // of the rounds
 	prior     []float64 // precisions of the weights
-	// whole is the share of the posterior's own variance in the distance to the weights that
-	// multiplies the curvature's error.
-	whole float64
+	// whole reports that the distance to the weights, by which the curvature's error is multiplied, is
+	// that to each of them, and not to their mean.
+	whole bool
 	// columns, of a logistic model, with the rate of class one and the standard deviation of its
 	// error; lift is what an intercept lacks for the rate.
 	columns     *columns
@@ -126,47 +121,68 @@ func (t Trace) mixed(bends []bend, at revealed) (*gauss.Moments, error) {
 	return between(m, other), nil
 }
 
-// along is the posterior for a bend.
-func (t Trace) along(curve bend, by revealed) (*gauss.Moments, error) {
+// relation is how the rounds' scores depend on the weights w: start is N(f pull w, f scatter) but for the
+// noise, with f and pull those of the bend.
+type relation struct {
+	bend    bend
+	point   []float64
+	start   *mat.VecDense
+	scatter *mat.SymDense
+}
+
+// relation is that of a bend.
+func (t Trace) relation(curve bend, by revealed) relation {
 	d := len(t.Points[0])
-	h := by.curvature
-	weights := by.weights
-	point := make([]float64, d)
+	l := relation{bend: curve, point: make([]float64, d), start: mat.NewVecDense(d, nil),
+		scatter: mat.NewSymDense(d, nil)}
 	for s, p := range t.Points {
 		var spread []float64
 		if t.Spread != nil {
 			spread = t.Spread[s]
 		}
-		floats.AddScaled(point, weights[s]*curve.factor(p, spread), p)
+		floats.AddScaled(l.point, by.weights[s]*curve.factor(p, spread), p)
 	}
 	own := 1.0
 	for s, v := range t.Sampling {
-		own += weights[s] * weights[s] * v
+		own += by.weights[s] * by.weights[s] * v
 	}
-	b := mat.NewVecDense(d, nil)
-	b.MulVec(curve.pull, mat.NewVecDense(d, point))
-	b.AddVec(b, mat.NewVecDense(d, mean(t.Scores, weights)))
-	variance := t.Variance(weights)
+	l.scatter.ScaleSym(own, by.curvature.matrix)
+	l.start.MulVec(curve.pull, mat.NewVecDense(d, l.point))
+	l.start.AddVec(l.start, mat.NewVecDense(d, mean(t.Scores, by.weights)))
+	return l
+}
+
+// along is the posterior for a bend: a normal law, or the moments of the curvature's error's own.
+func (t Trace) along(curve bend, by revealed) (*gauss.Moments, error) {
+	l := t.relation(curve, by)
+	d := len(l.point)
+	variance := t.Variance(by.weights)
 	away := make([]float64, d) // mean squares of the distances to the point
 	pull, scatter := mat.NewSymDense(d, nil), mat.NewSymDense(d, nil)
 	f := 1.0
 	var m *gauss.Moments
 	for range passes {
 		pull.ScaleSym(f, curve.pull)
-		scatter.ScaleSym(f*own, h.matrix)
+		scatter.ScaleSym(f, l.scatter)
 		var err error
-		if m, err = solve(pull, scatter, b, h.error(variance, away), by.prior); err != nil {
+		if m, err = solve(pull, scatter, l.start, by.curvature.error(variance, away), by.prior); err != nil {
 			return nil, err
 		}
 		lifted := append([]float64(nil), m.Mean...)
 		lifted[d-1] += by.lift
 		f = curve.truth(lifted, m.Variance)
 		for i, x := range m.Mean {
-			x = f*x - point[i]
-			away[i] = x*x + by.whole*f*f*m.Variance[i]
+			x = f*x - l.point[i]
+			away[i] = x * x
+			if by.whole {
+				away[i] += f * f * m.Variance[i]
+			}
 		}
 	}
-	return m, nil
+	if !by.whole || by.curvature.noise == 0 {
+		return m, nil
+	}
+	return newDistant(t, l, by).moments(m)
 }
 
 // weights returns the rounds' weights of least variance. A score far from the last point is
@@ -217,10 +233,7 @@ func solve(h, own *mat.SymDense, b *mat.VecDense, variance, prior []float64) (*g
 	for i, v := range variance {
 		scatter.SetSym(i, i, scatter.At(i, i)+v)
 	}
-	ridge := 1e-12*mat.Trace(scatter)/float64(d) + 1e-300 // both may be singular without noise
-	for i := range d {
-		scatter.SetSym(i, i, scatter.At(i, i)+ridge)
-	}
+	ridge(scatter)
 	var c mat.Cholesky
 	if !c.Factorize(scatter) {
 		return nil, fmt.Errorf("scatter: %w", gauss.ErrImproper)
@@ -252,6 +265,15 @@ func solve(h, own *mat.SymDense, b *mat.VecDense, variance, prior []float64) (*g
 	}
 	m.Variance = diagonal(m.Covariance)
 	return m, nil
+}
+
+// ridge makes a matrix definite that may be singular without noise.
+func ridge(m *mat.SymDense) {
+	d := m.SymmetricDim()
+	least := 1e-12*mat.Trace(m)/float64(d) + 1e-300
+	for i := range d {
+		m.SetSym(i, i, m.At(i, i)+least)
+	}
 }
 
 // failed reports whether a factorisation has no usable result. A bad condition is a warning
