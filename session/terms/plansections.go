@@ -144,14 +144,14 @@ func globalClip(schema *dataset.Schema) float64 {
 }
 
 // globalCurvature returns the configuration with so many of the rounds for the curvature; 0: as
-// many as three times the whole of it takes, if they are an eighth of the rounds or less,
-// or once, if that is a quarter or less; less than 0: none.
+// many as the whole of it takes, as often as an eighth of the rounds has room for it, or once, if that is a
+// quarter or less; less than 0: none.
 func globalCurvature(c global.Config, schema *dataset.Schema, rounds, curvature int) global.Config {
 	if curvature == 0 && c.Model == pvi.Logistic {
 		whole := c.CurvatureSlices()
 		switch {
-		case 24*whole <= rounds:
-			curvature = 3 * whole
+		case 8*whole <= rounds:
+			curvature = rounds / 8 / whole * whole
 		case 4*whole <= rounds:
 			curvature = whole
 		}
