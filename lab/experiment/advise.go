@@ -185,7 +185,8 @@ func (ad *Advisor) settings() []Advised {
 	statistics := func(name string, rounds, moments int) {
 		c := base
 		c.Rounds = rounds
-		c.Statistics = &terms.StatisticsConfig{SchemaFile: "schema.toml", Records: total, MomentRounds: moments}
+		c.Statistics = &terms.StatisticsConfig{SchemaFile: "schema.toml", Records: total,
+			MomentRounds: cmp.Or(moments, -1)}
 		all = append(all, Advised{Name: name, config: c})
 	}
 	if !ad.Schema.Classification() {

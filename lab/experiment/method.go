@@ -9,9 +9,7 @@ import (
 	"io"
 
 	"choir/crypto/noise"
-	"choir/learn/defaults"
 	"choir/learn/pvi"
-	"choir/learn/stats"
 	"choir/protocol"
 	"choir/session/app"
 	"choir/session/terms"
@@ -67,8 +65,8 @@ func (d *Demo) Spec(t terms.Terms, data *Data) (app.Spec, int, error) {
 		g := terms.GlobalConfig{Model: string(d.Model), Records: int64(data.Train.Rows()), Clip: d.Clip}
 		return input(g.Spec(t, data.Schema))
 	case MethodStatistics:
-		t.Rounds = cmp.Or(t.Rounds, defaults.StatisticsRounds)
-		return &app.Statistics{Version: 1, Statistics: d.statistics(data, t.Rounds), Schema: schema}, t.Rounds, nil
+		s := terms.StatisticsConfig{Records: int64(data.Train.Rows()), Radius: d.Clip}
+		return input(s.Spec(t, data.Schema))
 	}
 	if d.method() == MethodMCMC {
 		c := terms.DefaultMCMC(d.Sampler, data.Schema, int64(data.Train.Rows()), t.Rounds, 1)
@@ -105,16 +103,6 @@ func (d *Demo) defaultStrategy() pvi.StrategyName {
 		return pvi.NameOptimisation
 	}
 	return pvi.NameVirtual
-}
-
-// statistics: one round in ten, or the first of two or more, finds the columns' scales.
-func (d *Demo) statistics(data *Data, rounds int) stats.Config {
-	c := terms.DefaultStatistics(data.Schema, int64(data.Train.Rows()))
-	c.MomentRounds = min(rounds-1, max(1, rounds/10))
-	if d.Clip != 0 {
-		c.Radius = d.Clip
-	}
-	return c
 }
 
 // seats gives every party its side. With seeded members, a party's samples have a seed

@@ -92,6 +92,19 @@ func (c Config) scales(s state, noise float64) []scale {
 	return out
 }
 
+// MomentError is the standard error of a column's mean square after all moment rounds, over the mean square
+// that the column is expected to have: the largest of all columns. noise is the variance of the noise on one
+// round's sum, in the sum's unit squared.
+func (c Config) MomentError(noise float64) float64 {
+	unit := float64(c.MomentRounds) * float64(c.Records) * float64(c.momentScale()) * (1 << (2 * momentBits))
+	least, worst := math.Sqrt(float64(c.MomentRounds)*noise)/unit, 0.0
+	for k := range c.moved() {
+		wide := c.bound(c.column(k)) / c.length(c.column(k))
+		worst = max(worst, least*wide*wide)
+	}
+	return worst
+}
+
 // column is the k-th column that has moments: the features before the bias, then the
 // target.
 func (c Config) column(k int) int {

@@ -103,8 +103,8 @@ func (c PlanConfig) statistics(v stats.Config) *StatisticsConfig {
 		file = c.Learning.SchemaFile
 	}
 	return &StatisticsConfig{SchemaFile: file, PriorPrecision: v.PriorPrecision, NoiseSD: v.NoiseSD,
-		TargetBound: v.TargetBound, MomentRounds: v.MomentRounds, Radius: v.Radius, Threshold: v.Threshold,
-		TargetThreshold: v.TargetThreshold, Records: v.Records, MaxRecords: v.MaxRecords}
+		TargetBound: v.TargetBound, MomentRounds: orElse(v.MomentRounds, -1), Radius: v.Radius,
+		Threshold: v.Threshold, TargetThreshold: v.TargetThreshold, Records: v.Records, MaxRecords: v.MaxRecords}
 }
 
 // meanings are comments in a plan's file.

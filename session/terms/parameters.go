@@ -132,9 +132,10 @@ func statisticsOutlook(p *protocol.Plan) (string, error) {
 	}
 	f := factsOf(schema, int(p.Rounds), 0)
 	f.Parties = p.Parties()
-	f.Records = a.(*app.Statistics).Statistics.Records
+	c := a.(*app.Statistics).Statistics
+	f.Records = c.Records
 	f.Noise = onSum(p) / math.Sqrt(float64(p.Rounds))
-	return f.StatisticsOutlook(), nil
+	return orElse(f.StatisticsOutlook(), momentsOutlook(p, c)), nil
 }
 
 // curvatureOf is the curvature of a record of mean square 1; 0 for a logistic model, for which

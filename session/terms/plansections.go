@@ -2,15 +2,12 @@ package terms
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 
-	"choir/learn/centre"
 	"choir/learn/dataset"
 	"choir/learn/defaults"
 	"choir/learn/global"
 	"choir/learn/pvi"
-	"choir/learn/stats"
 	"choir/protocol"
 	"choir/session/app"
 )
@@ -167,88 +164,3 @@ func globalCurvature(c global.Config, schema *dataset.Schema, rounds, curvature 
 // globalGrid is the resolution for clipped gradients: eight times that of GridFor,
 // because each party may round up to MaxRecords of them.
 func globalGrid(clip float64) uint8 { return GridFor(clip) + 3 }
-
-// StatisticsConfig describes a plan of sufficient statistics; see stats.Config for the
-// fields' meaning.
-type StatisticsConfig struct {
-	SchemaFile      string         `toml:"schema_file"`
-	Schema          map[string]any `toml:"schema"`
-	PriorPrecision  float64        `toml:"prior_precision"` // default 1
-	NoiseSD         float64        `toml:"noise_sd"`        // default estimated
-	Bound           float64        `toml:"bound"`           // of all columns; default by column, from the schema
-	TargetBound     float64        `toml:"target_bound"`    // default the target's
-	MomentRounds    int            `toml:"moment_rounds"`
-	Radius          float64        `toml:"radius"` // default 0.9 sqrt(columns)
-	Threshold       float64        `toml:"threshold"`
-	TargetThreshold float64        `toml:"target_threshold"`
-	Records         int64          `toml:"records"`     // default 200 a party without moment_rounds
-	MaxRecords      int64          `toml:"max_records"` // default 2^20
-}
-
-func (s *StatisticsConfig) schema() (string, map[string]any) { return s.SchemaFile, s.Schema }
-
-func (s *StatisticsConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
-	if schema.Classification() {
-		return nil, 0, fmt.Errorf("statistics: the method predicts a number, and the schema's target %q has two "+
-			"classes: take [learning]", schema.Target.Name)
-	}
-	canonical, err := schema.Canonical()
-	if err != nil {
-		return nil, 0, err
-	}
-	rounds := orElse(t.Rounds, defaults.StatisticsRounds)
-	records := s.Records
-	if records == 0 && s.MomentRounds == 0 {
-		// Only moments are divided by it.
-		records = defaults.Facts{Parties: t.parties()}.AssumedRecords()
-	}
-	cfg := DefaultStatistics(schema, records)
-	cfg.PriorPrecision, cfg.NoiseSD, cfg.MaxRecords = orElse(s.PriorPrecision,
-		cfg.PriorPrecision), s.NoiseSD, orElse(s.MaxRecords, cfg.MaxRecords)
-	if s.MomentRounds == 0 {
-		usualUnits(&cfg, schema)
-	}
-	if s.Bound != 0 {
-		cfg.Bound, cfg.Bounds = s.Bound, nil
-	}
-	cfg.TargetBound, cfg.Radius = orElse(s.TargetBound, cfg.TargetBound), orElse(s.Radius, cfg.Radius)
-	cfg.MomentRounds, cfg.Threshold, cfg.TargetThreshold = s.MomentRounds, s.Threshold, s.TargetThreshold
-	return &app.Statistics{Version: 1, Statistics: cfg, Schema: json.RawMessage(canonical)}, rounds, nil
-}
-
-// DefaultStatistics is linear regression by sufficient statistics within a schema's
-// public ranges, which moment rounds need: no moment rounds, and a radius slightly below the norm of a
-// record of independent columns of size 1, so that about half of the records are scaled down.
-func DefaultStatistics(schema *dataset.Schema, records int64) stats.Config {
-	c := stats.Config{Features: schema.Dim(), PriorPrecision: 1, Bound: 1, TargetBound: 1, FracBits: 8,
-		Records: records, MaxRecords: 1 << 20}
-	for _, column := range schema.Columns {
-		for range max(1, len(column.Categories)) {
-			c.Bounds = append(c.Bounds, max(0x1p-20, reach(column)))
-		}
-	}
-	c.TargetBound = max(0x1p-20, reach(schema.Target))
-	c.Radius = min(64, max(2, 0.9*math.Sqrt(float64(c.Features+1))))
-	return c
-}
-
-// usualUnits makes the units of statistics without moment rounds the lengths that columns are expected
-// to have, in the place of their bounds, which are several times as long for a standardised column: the
-// radius is for columns of length 1, and bounds what a record adds.
-func usualUnits(c *stats.Config, schema *dataset.Schema) {
-	c.Bounds = nil
-	for _, column := range schema.Columns {
-		for range max(1, len(column.Categories)) {
-			c.Bounds = append(c.Bounds, max(0x1p-20, defaults.Length(column)))
-		}
-	}
-	c.TargetBound = max(0x1p-20, defaults.Length(schema.Target))
-}
-
-// reach returns the largest magnitude of an encoded column.
-func reach(c dataset.Column) float64 {
-	if c.Numeric == nil {
-		return 1
-	}
-	return centre.Reach(c)
-}

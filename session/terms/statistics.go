@@ -1,0 +1,160 @@
+package terms
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"choir/learn/centre"
+	"choir/learn/dataset"
+	"choir/learn/defaults"
+	"choir/learn/stats"
+	"choir/protocol"
+	"choir/session/app"
+)
+
+// StatisticsConfig describes a plan of sufficient statistics; see stats.Config for the
+// fields' meaning.
+type StatisticsConfig struct {
+	SchemaFile      string         `toml:"schema_file"`
+	Schema          map[string]any `toml:"schema"`
+	PriorPrecision  float64        `toml:"prior_precision"` // default 1
+	NoiseSD         float64        `toml:"noise_sd"`        // default estimated
+	Bound           float64        `toml:"bound"`           // of all columns; default by column, from the schema
+	TargetBound     float64        `toml:"target_bound"`    // default the target's
+	MomentRounds    int            `toml:"moment_rounds"`   // default by the noise; -1 is none
+	Radius          float64        `toml:"radius"`          // default 0.9 sqrt(columns)
+	Threshold       float64        `toml:"threshold"`
+	TargetThreshold float64        `toml:"target_threshold"`
+	Records         int64          `toml:"records"`     // default 200 a party without moment_rounds
+	MaxRecords      int64          `toml:"max_records"` // default 2^20
+}
+
+func (s *StatisticsConfig) schema() (string, map[string]any) { return s.SchemaFile, s.Schema }
+
+func (s *StatisticsConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
+	return s.Spec(t, schema)
+}
+
+// Spec is the application that the configuration describes under the terms, and its number of rounds.
+func (s *StatisticsConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
+	if schema.Classification() {
+		return nil, 0, fmt.Errorf("statistics: the method predicts a number, and the schema's target %q has two "+
+			"classes: take [learning]", schema.Target.Name)
+	}
+	canonical, err := schema.Canonical()
+	if err != nil {
+		return nil, 0, err
+	}
+	rounds := orElse(t.Rounds, defaults.StatisticsRounds)
+	records := s.Records
+	if records == 0 && s.MomentRounds <= 0 {
+		// Only moments are divided by it.
+		records = defaults.Facts{Parties: t.parties()}.AssumedRecords()
+	}
+	cfg := defaultStatistics(schema, records)
+	cfg.PriorPrecision, cfg.NoiseSD, cfg.MaxRecords = orElse(s.PriorPrecision,
+		cfg.PriorPrecision), s.NoiseSD, orElse(s.MaxRecords, cfg.MaxRecords)
+	cfg.Radius = orElse(s.Radius, cfg.Radius)
+	if cfg.MomentRounds, err = s.moments(t, cfg, rounds); err != nil {
+		return nil, 0, err
+	}
+	if cfg.MomentRounds == 0 {
+		usualUnits(&cfg, schema)
+	}
+	if s.Bound != 0 {
+		cfg.Bound, cfg.Bounds = s.Bound, nil
+	}
+	cfg.TargetBound = orElse(s.TargetBound, cfg.TargetBound)
+	cfg.Threshold, cfg.TargetThreshold = s.Threshold, s.TargetThreshold
+	return &app.Statistics{Version: 1, Statistics: cfg, Schema: json.RawMessage(canonical)}, rounds, nil
+}
+
+// Moments where a plan names neither their rounds nor units: see stats.Config.MomentError. With larger
+// errors drawn worlds predicted better in the units that the schema leads to expect.
+const (
+	momentShare     = 10 // one round of so many
+	leastForMoments = 5  // rounds
+	mostMomentError = 0.2
+)
+
+// moments is how many of the rounds measure the columns' means and standard deviations.
+func (s *StatisticsConfig) moments(t Terms, cfg stats.Config, rounds int) (int, error) {
+	if s.MomentRounds != 0 {
+		return max(0, s.MomentRounds), nil
+	}
+	if s.Records == 0 || s.Bound != 0 || s.TargetBound != 0 || rounds < leastForMoments {
+		return 0, nil
+	}
+	cfg.MomentRounds = max(1, rounds/momentShare)
+	noise := 0.0
+	if t.Noise != protocol.NoiseNone {
+		t.Rounds = rounds
+		p, err := t.trial(&app.Statistics{Statistics: cfg})
+		if err != nil {
+			return 0, err
+		}
+		noise = onSum(p) * float64(p.Clip)
+	}
+	if cfg.MomentError(noise*noise) > mostMomentError {
+		return 0, nil
+	}
+	return cfg.MomentRounds, nil
+}
+
+// momentsOutlook warns of moment rounds whose noise is too large for what they measure.
+func momentsOutlook(p *protocol.Plan, c stats.Config) string {
+	noise := onSum(p) * float64(p.Clip)
+	e := c.MomentError(noise * noise)
+	if c.MomentRounds == 0 || e <= mostMomentError {
+		return ""
+	}
+	return fmt.Sprintf("noise may hide how long the columns are: after %d of %d rounds that measure it their "+
+		"mean squares have an error of up to %.2g of what is expected; leave moment_rounds out, or name the "+
+		"target's length in target_bound", c.MomentRounds, p.Rounds, e)
+}
+
+// widest is the bound of moments, in lengths that a column is expected to have.
+const widest = 4
+
+// defaultStatistics is linear regression by sufficient statistics within bounds that moment rounds need, a
+// schema's public ranges or a few usual lengths: no moment rounds, and a radius slightly below the norm of
+// a record of independent columns of size 1, so that about half of the records are scaled down.
+func defaultStatistics(schema *dataset.Schema, records int64) stats.Config {
+	c := stats.Config{Features: schema.Dim(), PriorPrecision: 1, Bound: 1, TargetBound: 1, FracBits: 8,
+		Records: records, MaxRecords: 1 << 20}
+	for _, column := range schema.Columns {
+		for range max(1, len(column.Categories)) {
+			c.Bounds = append(c.Bounds, momentBound(column))
+		}
+	}
+	c.TargetBound = momentBound(schema.Target)
+	c.Radius = min(64, max(2, 0.9*math.Sqrt(float64(c.Features+1))))
+	return c
+}
+
+// usualUnits makes the units of statistics without moment rounds the lengths that columns are expected
+// to have, in the place of their bounds, which are several times as long for a standardised column: the
+// radius is for columns of length 1, and bounds what a record adds.
+func usualUnits(c *stats.Config, schema *dataset.Schema) {
+	c.Bounds = nil
+	for _, column := range schema.Columns {
+		for range max(1, len(column.Categories)) {
+			c.Bounds = append(c.Bounds, max(0x1p-20, defaults.Length(column)))
+		}
+	}
+	c.TargetBound = max(0x1p-20, defaults.Length(schema.Target))
+}
+
+// momentBound is a column's bound in rounds that measure moments.
+func momentBound(c dataset.Column) float64 {
+	return max(0x1p-20, min(reach(c), widest*defaults.Length(c)))
+}
+
+// reach returns the largest magnitude of an encoded column.
+func reach(c dataset.Column) float64 {
+	if c.Numeric == nil {
+		return 1
+	}
+	return centre.Reach(c)
+}
