@@ -32,14 +32,21 @@ const correlated = 1.2
 // columns add sum_j r_ij sqrt(p_i p_j) (w_j - m_j), whose expected square c is for unknown
 // correlations r.
 func (d Diagonal) Posterior() (m *gauss.Moments, marginal []float64) {
-	precision, e := pooled(d.Precision, d.PrecisionNoise)
-	for i, p := range precision {
-		precision[i] = positive(p, math.Sqrt(e[i]))
-	}
-	d.Precision = precision
+	var e []float64
+	d.Precision, e = d.Pooled()
 	n := len(d.Scores)
 	m = d.each(e, 0, d.Scales.Precisions(d.Prior, n))
 	return m, single(d.each(e, correlated, Scales(nil).Precisions(d.Prior, n)), m, d.Prior)
+}
+
+// Pooled returns the precisions without their noise as far as that can be told, and the variances of what is
+// left of it.
+func (d Diagonal) Pooled() (precision, left []float64) {
+	precision, left = pooled(d.Precision, d.PrecisionNoise)
+	for i, p := range precision {
+		precision[i] = positive(p, math.Sqrt(left[i]))
+	}
+	return precision, left
 }
 
 // single is the mean squares of weights with the law wide about the means of m, at most the prior's
