@@ -49,7 +49,7 @@ func (c Config) lacking(trace []Observation) []float64 {
 
 // tellsWho reports whether an observation is of a round of learning by known parties.
 func (c Config) tellsWho(o Observation) bool {
-	return o.Set != nil && !o.Others && !c.curvatureRound(o.Round)
+	return o.Set != nil && !o.Others && o.Round <= c.Learning(o.Round)
 }
 
 // sparse reports whether, of the parties that some round counts, the rounds of learning count less than

@@ -18,7 +18,7 @@ import (
 
 // curvatureRound reports whether a round reveals a part of the curvature.
 func (c Config) curvatureRound(round int) bool {
-	return c.CurvatureFrom > 0 && round >= c.CurvatureFrom
+	return c.CurvatureFrom > 0 && round >= c.CurvatureFrom && !c.ResidualRound(round)
 }
 
 // CurvatureSlices is the number of rounds that reveal the whole curvature.

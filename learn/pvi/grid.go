@@ -87,7 +87,7 @@ func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 	if len(raw) != c.Dim() || len(sum) != c.Dim() {
 		return nil, fmt.Errorf("fold: lengths %d and %d, want %d: %w", len(raw), len(sum), c.Dim(), ErrShape)
 	}
-	if c.curvatureRound(round) {
+	if round > c.Learning(round) {
 		return append([]int64(nil), raw...), nil
 	}
 	if c.newton() {

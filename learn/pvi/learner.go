@@ -22,6 +22,7 @@ type Learner struct {
 	sites   []model.Site
 	weight  float64 // the public share of all data at the party
 	maxRows int
+	records []Data      // of the shards, for residual rounds; otherwise nil
 	noise   *localNoise // nil until WithNoise
 	outside Outside     // nil until WithOutside
 }
@@ -80,6 +81,9 @@ func newShardedLearner(cfg Config, shards []Data, weight float64) (*Learner, err
 		}
 		l.sites = append(l.sites, cfg.site(d))
 		l.maxRows = max(l.maxRows, d.Rows())
+	}
+	if cfg.ResidualFrom > 0 {
+		l.records = shards
 	}
 	return l, nil
 }
@@ -147,6 +151,10 @@ func (l *Learner) Propose(ctx context.Context, round int, raw []int64, state []b
 	}
 	propose := l.proposeShards
 	switch {
+	case l.cfg.ResidualRound(round):
+		propose = func(_ context.Context, round int, q []int64, _ block) (Proposal, error) {
+			return l.proposeResiduals(round, q, state)
+		}
 	case l.cfg.curvatureRound(round) && l.cfg.climbs():
 		propose = func(ctx context.Context, round int, q []int64, _ block) (Proposal, error) {
 			return l.proposeRecordCurvature(ctx, round, q)

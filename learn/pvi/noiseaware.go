@@ -104,9 +104,11 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 			return nil, fmt.Errorf("observation of round %d: %w", o.Round, ErrShape)
 		}
 		var err error
-		if c.curvatureRound(o.Round) {
+		switch {
+		case c.ResidualRound(o.Round):
+		case c.curvatureRound(o.Round):
 			err = r.addCurvature(o)
-		} else {
+		default:
 			err = r.addRound(o)
 		}
 		if err != nil {
@@ -117,7 +119,11 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	return c.at(m, marginal, r.rare)
+	q, err := c.at(m, marginal, r.rare)
+	if err != nil || c.ResidualFrom == 0 {
+		return q, err
+	}
+	return r.withResiduals(trace, q)
 }
 
 // With returns the posterior with the moments under the likelihood, in the full family if they
@@ -166,6 +172,7 @@ type reading struct {
 	spread   []float64 // its variances
 	entries  []float64 // sums of the curvature's entries, in the order of its slices
 	counts   []float64 // rounds that revealed an entry
+	curved   int       // parties of the last of these rounds
 	entryVar []float64 // variances of the sums
 }
 
@@ -221,6 +228,7 @@ func (r *reading) addCurvature(o Observation) error {
 	r.spread = m.Variance
 	r.at = m.Mean
 	r.records = o.Records
+	r.curved = o.Parties
 	d := c.Weights()
 	n := d * (d + 1) / 2
 	if r.entries == nil {

@@ -178,6 +178,7 @@ type wire struct {
 	PrecisionFloor float64      `json:"precision_floor"`
 	CurvatureFrom  int          `json:"curvature_from,omitempty"`
 	CurvatureBound float64      `json:"curvature_bound,omitempty"`
+	ResidualFrom   int          `json:"residual_from,omitempty"`
 	StepBound      float64      `json:"step_bound,omitempty"`
 	StepDoublings  int          `json:"step_doublings,omitempty"`
 }
@@ -196,8 +197,8 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		Sampling: p.Sampling, SampleRate: p.SampleRate, StartPrecision: c.StartPrecision,
 		StartSpread: c.StartSpread, StatisticClip: p.StatisticClip, UpdateClip: c.UpdateClip,
 		Parties: p.Parties, PrecisionFloor: c.PrecisionFloor,
-		CurvatureFrom: c.CurvatureFrom, CurvatureBound: c.CurvatureBound, StepBound: c.StepBound,
-		StepDoublings: c.StepDoublings,
+		CurvatureFrom: c.CurvatureFrom, CurvatureBound: c.CurvatureBound, ResidualFrom: c.ResidualFrom,
+		StepBound: c.StepBound, StepDoublings: c.StepDoublings,
 	})
 }
 
@@ -237,7 +238,7 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 		DampingDecay: w.DampingDecay, Beta: w.Beta, Factors: w.Factors,
 		StartPrecision: w.StartPrecision, StartSpread: w.StartSpread, UpdateClip: w.UpdateClip,
 		PrecisionFloor: w.PrecisionFloor, CurvatureFrom: w.CurvatureFrom, CurvatureBound: w.CurvatureBound,
-		StepBound: w.StepBound, StepDoublings: w.StepDoublings,
+		ResidualFrom: w.ResidualFrom, StepBound: w.StepBound, StepDoublings: w.StepDoublings,
 	}
 	return nil
 }

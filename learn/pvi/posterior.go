@@ -23,6 +23,7 @@ type Posterior struct {
 	// predict; see NoiseAware.
 	marginal []float64
 	rare     bool
+	measured *Measured
 }
 
 // Rare reports whether the noise leaves open that next to no record has one of the classes, as far

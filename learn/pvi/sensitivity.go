@@ -31,7 +31,7 @@ var ErrUnbounded = errors.New("updates are not clipped")
 // noise. Errors: ErrUnbounded, ErrOverflow.
 func (c Config) perParty() (uint64, error) {
 	if p := c.params(); !p.Local {
-		return c.bound(uint64(p.Shards))
+		return c.bound(c.reach() * uint64(p.Shards))
 	}
 	if c.Clip == 0 {
 		return 0, ErrUnbounded
@@ -50,12 +50,13 @@ func (c Config) perParty() (uint64, error) {
 // the damped sum of its earlier clipped vectors, without noise. A record is in one shard
 // (Data.Split). So neighbours by a record give equal vectors in all other shards, and in
 // that one shard two vectors of norm at most B each, hence at most 2B apart, for every
-// record. With one party exchanged the same holds for each of its Shards vectors: 2B
-// Shards.
+// record; in a residual round two of a set of that diameter. With one party exchanged the
+// same holds for each of its Shards vectors: 2B Shards.
 //
 // AddRemoveRecord is 2B and not B: the shard without the record still sends a clipped
 // vector, which may point in the opposite direction. AddRemoveParty is Shards B, as one of
-// the two vectors is zero. Rounds compose adaptively over the public history.
+// the two vectors is zero, and twice that with residual rounds. Rounds compose adaptively
+// over the public history.
 //
 // For strategies that clip single records B bounds a record's vector, a function of the
 // record and of what was released before: 2B for neighbours by a record, and no bound for
@@ -71,9 +72,18 @@ func (c Config) Sensitivity(r Relation) (uint64, error) {
 	case ReplaceParty:
 		return c.bound(2 * uint64(c.params().Shards))
 	case AddRemoveParty:
-		return c.bound(uint64(c.params().Shards))
+		return c.bound(c.reach() * uint64(c.params().Shards))
 	}
 	return 0, fmt.Errorf("%w: relation %q is unknown", ErrConfig, r)
+}
+
+// reach bounds the norm of a shard's term, in integer clips: residual rounds have longer ones, of which one
+// that replaces another is as near as others are.
+func (c Config) reach() uint64 {
+	if c.ResidualFrom > 0 {
+		return 2
+	}
+	return 1
 }
 
 // bound returns n times the integer clip.

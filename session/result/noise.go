@@ -30,10 +30,7 @@ func learningNoise(p *protocol.Plan, a *app.PVI, q *pvi.Posterior) (all, step []
 	total := 0.0
 	last := 0.0
 	newton := c.Strategy.Params().Optimiser == pvi.Newton
-	if c.CurvatureFrom > 0 {
-		rounds = min(rounds, c.CurvatureFrom-1)
-	}
-	for r := range rounds {
+	for r := range c.Learning(rounds) {
 		last = c.Damping / (1 + c.DampingDecay*float64(r))
 		if newton { // the mean moves towards a fixed point, at least half as fast as planned
 			total *= (1 - last/2) * (1 - last/2)
@@ -90,10 +87,7 @@ func optimisationNoise(p *protocol.Plan, c pvi.Config, q *pvi.Posterior, sum flo
 		sum /= s.SampleRate
 	}
 	damping := func(round uint32) float64 { return c.Damping / (1 + c.DampingDecay*float64(round-1)) }
-	rounds := p.Rounds
-	if c.CurvatureFrom > 0 {
-		rounds = uint32(min(int(rounds), c.CurvatureFrom-1))
-	}
+	rounds := uint32(c.Learning(int(p.Rounds)))
 	last := damping(rounds)
 	pace := s.LearningRate * last
 	for _, sd := range q.SD() {

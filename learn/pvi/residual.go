@@ -1,0 +1,220 @@
+package pvi
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/gauss"
+	"choir/learn/noiseaware"
+)
+
+// In a residual round of linear regression a shard's term is of the squares of its records' residuals r
+// at public weights: the mean of min(r^2, L)/L, with L = ResidualLimit NoiseSD^2, times 2B less B/4, and
+// 7B/8 for that the shard has records; B is the integer clip. Only the first depends on a record's value,
+// within an interval of 2B, so that a residual round costs what a round of learning does. Neither the
+// public state nor a factor changes.
+
+// ResidualLimit is the largest square of a residual that counts, in squares of NoiseSD.
+const ResidualLimit = 6
+
+// leastClip is the least integer clip of residual rounds. From it on a term's norm is at most 2B, with the
+// rounding: (7/4 B + 1)^2 + (7/8 B + 1)^2 <= 4 B^2.
+const leastClip = 32
+
+// ResidualRound reports whether a round sums squares of residuals.
+func (c Config) ResidualRound(round int) bool { return c.ResidualFrom > 0 && round >= c.ResidualFrom }
+
+// Learning is how many of the first so many rounds learn.
+func (c Config) Learning(rounds int) int {
+	for _, from := range []int{c.CurvatureFrom, c.ResidualFrom} {
+		if from > 0 {
+			rounds = min(rounds, from-1)
+		}
+	}
+	return rounds
+}
+
+func (c Config) checkResidual(bad badField) {
+	if c.ResidualFrom == 0 {
+		return
+	}
+	if c.ResidualFrom < max(2, c.CurvatureFrom+1) || c.ResidualFrom > MaxRounds {
+		bad("residual_from", c.ResidualFrom, fmt.Sprintf("0, or 2 to %d and after curvature_from", MaxRounds))
+	}
+	if b, err := c.clipUnits(); c.Model != Linear || c.name() != NameVirtual || c.params().Local ||
+		c.params().ShardRows == 0 || c.Factors == FactorsNoisy || err != nil || b < leastClip {
+		bad("residual_from", c.ResidualFrom, fmt.Sprintf(`0 unless the model is "linear" under strategy "virtual" `+
+			`with shard_rows, joint noise and a clip of %d units of the grid`, leastClip))
+	}
+}
+
+// ProposeResiduals is Propose in a residual round, for public weights.
+func (l *Learner) ProposeResiduals(round int, weights []float64, state []byte) (Proposal, error) {
+	if _, err := l.open(round, state); err != nil {
+		return Proposal{}, fmt.Errorf("propose: %w", err)
+	}
+	if !l.cfg.ResidualRound(round) || len(weights) != l.cfg.Features {
+		return Proposal{}, fmt.Errorf("propose: residuals of round %d at %d weights: %w", round, len(weights),
+			ErrRound)
+	}
+	bound, err := l.cfg.clipUnits()
+	if err != nil {
+		return Proposal{}, fmt.Errorf("propose: %w", err)
+	}
+	b := int64(bound)
+	p := Proposal{Update: make([]int64, l.cfg.Dim())}
+	cut, rows := 0, 0
+	for _, d := range l.records {
+		if d.Rows() == 0 {
+			continue
+		}
+		mean := 0.0
+		for i := range d.Y {
+			share := l.cfg.residual(d, i, weights)
+			mean += share / float64(d.Rows())
+			if share == 1 {
+				cut++
+			}
+		}
+		rows += d.Rows()
+		term := []int64{upTo(2*b, mean) - b/4, b - b/8}
+		if err := addInto(p.Update[:2], term); err != nil {
+			return Proposal{}, fmt.Errorf("propose: %w", err)
+		}
+	}
+	p.ClippedFraction = float64(cut) / float64(max(1, rows))
+	p.Memo = l.cfg.encode(l.cfg.newBlock(kindMemo, round))
+	return p, nil
+}
+
+// upTo is a share of the reach, at least 0 and at most the reach, exactly.
+func upTo(reach int64, share float64) int64 {
+	if v := math.Round(share * float64(reach)); v < float64(reach) {
+		return max(0, int64(v))
+	}
+	return reach
+}
+
+// residual is a record's min(r^2, L)/L: in [0, 1] for any record and weights, 0 for what is not a number.
+func (c Config) residual(d Data, row int, weights []float64) float64 {
+	r := (d.Y[row] - floats.Dot(d.X[row*c.Features:(row+1)*c.Features], weights)) / c.NoiseSD
+	if share := r * r / ResidualLimit; share < 1 {
+		return share
+	} else if share >= 1 {
+		return 1
+	}
+	return 0
+}
+
+// proposeResiduals is a residual round at the mean of the public posterior.
+func (l *Learner) proposeResiduals(round int, q []int64, state []byte) (Proposal, error) {
+	m, err := l.cfg.space().Moments(l.cfg.floats(q))
+	if err != nil {
+		return Proposal{}, err
+	}
+	return l.ProposeResiduals(round, m.Mean, state)
+}
+
+// Measured is what residual rounds told of an observation's noise.
+type Measured struct {
+	Assumed float64 `json:"assumed"` // standard deviation by the plan
+	// Lower and Upper are a 95 % interval of the standard deviation of the observations' noise. That of
+	// the predictions also makes up for a posterior whose width is not its error.
+	Lower float64 `json:"lower"`
+	Upper float64 `json:"upper"`
+}
+
+// Measured returns what the posterior's observation noise was measured to be; nil if it is the plan's.
+func (p *Posterior) Measured() *Measured { return p.measured }
+
+// leastCount is how many standard deviations of its noise the number of shards has to be.
+const leastCount = 3
+
+// withResiduals returns the posterior with the observation noise that its residual rounds measured; as it
+// is if there are none, or their noise hides how many records they count.
+func (r *reading) withResiduals(trace []Observation, q *Posterior) (*Posterior, error) {
+	c := r.c
+	rounds, squares, count, variance := 0.0, 0.0, 0.0, 0.0
+	var last Observation
+	for _, o := range trace {
+		if c.ResidualRound(o.Round) && !o.Others {
+			rounds++
+			squares += float64(o.Sum[0])
+			count += float64(o.Sum[1])
+			variance += o.Variance
+			last = o
+		}
+	}
+	bound, err := c.clipUnits()
+	if err != nil {
+		return nil, err
+	}
+	reach, less, one := float64(2*bound), float64(bound/4), float64(bound-bound/8)
+	sd := math.Sqrt(variance)
+	if count <= leastCount*sd || count <= 0 {
+		return q, nil
+	}
+	shards := count / one
+	off := squares / reach / shards
+	n := shards / rounds * float64(c.params().ShardRows) * r.others(last)
+	sum, square, err := r.uncertain(q.moments)
+	if err != nil {
+		return nil, err
+	}
+	assumed := c.NoiseSD * c.NoiseSD
+	v, lower, upper := noiseaware.Residuals{
+		Share: off + less/reach, SD: math.Hypot(sd/reach, off*sd/one) / shards, Records: shards / rounds,
+		Limit: ResidualLimit * assumed, Assumed: assumed,
+		Spread: assumed * sum / n, SpreadSD: assumed * math.Sqrt(2*max(0, square)) / n,
+	}.Variance()
+	with := *q
+	with.cfg.NoiseSD = math.Sqrt(v)
+	with.measured = &Measured{c.NoiseSD, math.Sqrt(lower), math.Sqrt(upper)}
+	return &with, nil
+}
+
+// others is the number of parties of the curvature over that of a residual round.
+func (r *reading) others(o Observation) float64 {
+	switch {
+	case o.Parties == 0:
+		return 1
+	case r.curved > 0:
+		return float64(r.curved) / float64(o.Parties)
+	}
+	return float64(o.Parties+o.Absent) / float64(o.Parties)
+}
+
+// uncertain is the trace of the curvature times the posterior's covariance, and that of its square.
+func (r *reading) uncertain(m *gauss.Moments) (sum, square float64, err error) {
+	d := r.c.Weights()
+	covariance := m.Covariance
+	if covariance == nil {
+		covariance = mat.NewSymDense(d, nil)
+		for i, v := range m.Variance {
+			covariance.SetSym(i, i, v)
+		}
+	}
+	h := mat.NewSymDense(d, nil)
+	if curvature, ok := r.curvature(); ok {
+		if h, err = curvature.Repaired(); err != nil {
+			return 0, 0, err
+		}
+	} else {
+		precision, _ := r.settled().Pooled()
+		for i, p := range precision {
+			h.SetSym(i, i, p)
+		}
+	}
+	var product mat.Dense
+	product.Mul(h, covariance)
+	for i := range d {
+		sum += product.At(i, i)
+		for j := range d {
+			square += product.At(i, j) * product.At(j, i)
+		}
+	}
+	return sum, square, nil
+}
