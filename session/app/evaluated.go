@@ -139,7 +139,8 @@ func (e evaluated) join(c PartyConfig, a Spec, learner func(PartyConfig) (Party,
 		return nil, err
 	}
 	train, held := e.Split(c.Data)
-	all := scoredParty{evaluated: e, app: a, plan: c.Plan, held: held, target: targetOf(schema)}
+	all := scoredParty{evaluated: e, exporter: exporter{app: a, plan: c.Plan}, held: held,
+		target: targetOf(schema)}
 	c.Data = train
 	if all.Party, err = learner(c); err != nil {
 		return nil, err
@@ -153,9 +154,7 @@ func (e evaluated) join(c PartyConfig, a Spec, learner func(PartyConfig) (Party,
 type scoredParty struct {
 	Party
 	evaluated
-	app    Spec
-	plan   *protocol.Plan
-	before []Revealed // in the predecessors of a successor plan
+	exporter
 	held   pvi.Data
 	target evaluate.Target
 	dim    int
@@ -194,9 +193,16 @@ func (p scoredParty) Propose(ctx context.Context, w protocol.Work) ([]int64, []b
 	return sum, []byte{}, p.Sum(sum, q, p.held, p.target, p.u)
 }
 
+// exporter knows what a session would export, by the sums that a party keeps.
+type exporter struct {
+	app    Spec
+	plan   *protocol.Plan
+	before []Revealed // in the predecessors of a successor plan
+}
+
 // exported is the posterior that the session would export if it ended now: the noise-aware one, where
 // there is one.
-func (p scoredParty) exported(w protocol.Work) (*pvi.Posterior, error) {
+func (p exporter) exported(w protocol.Work) (*pvi.Posterior, error) {
 	trace := slices.Clone(p.before)
 	for _, o := range w.Opened {
 		trace = append(trace, Revealed{Round: o.Round, Counted: o.Counted, Set: o.Set, Before: o.Before,
@@ -211,12 +217,15 @@ func (p scoredParty) exported(w protocol.Work) (*pvi.Posterior, error) {
 }
 
 // KeepsSums reports whether parties keep the sums of all rounds: what the noise on them tells of the
-// posterior is in the exported one, which evaluations score.
+// posterior is in the exported one, which evaluations score and whose residuals are summed.
 func KeepsSums(p *protocol.Plan) bool {
 	if p.Noise == protocol.NoiseNone || p.Application == NameSum {
 		return false
 	}
 	a, err := Of(p)
+	if l, ok := a.(*PVI); ok && l.PVI.ResidualFrom > 0 {
+		return true
+	}
 	return err == nil && EvaluationOf(a) != nil
 }
 

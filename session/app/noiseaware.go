@@ -91,7 +91,9 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 			Others: r.others(p), Scale: scale, Intercept: intercept,
 			Records: float64(l.Records) * float64(r.Counted) / float64(r.plan(p).Parties())})
 	}
-	if !slices.ContainsFunc(all, func(o pvi.Observation) bool { return !o.Others }) {
+	if !slices.ContainsFunc(all, func(o pvi.Observation) bool {
+		return !o.Others && o.Round <= l.PVI.Learning(o.Round)
+	}) {
 		return nil, fmt.Errorf("%w: no round of learning with these parties was accepted", pvi.ErrUncorrected)
 	}
 	q, err := l.PVI.NoiseAware(all)

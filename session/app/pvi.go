@@ -183,13 +183,13 @@ func (l *PVI) join(c PartyConfig) (Party, error) {
 			return nil, err
 		}
 	}
-	return NewPVIParty(p, c.Report), nil
+	return &pviParty{model{l.PVI}, PartyConfig{Report: c.Report}, p, &exporter{app: l, plan: c.Plan}}, nil
 }
 
 // NewPVIParty returns the party's side of a pvi.Learner. report may be nil; see
 // PartyConfig.Report.
 func NewPVIParty(l *pvi.Learner, report func(round uint32, clipped float64)) Party {
-	return &pviParty{model{l.Config()}, PartyConfig{Report: report}, l}
+	return &pviParty{model{l.Config()}, PartyConfig{Report: report}, l, nil}
 }
 
 // pviParty is a party's side of DP-PVI, with its factors as private state.
@@ -197,6 +197,7 @@ type pviParty struct {
 	model
 	PartyConfig
 	learner *pvi.Learner
+	export  *exporter // nil: residuals are those of the public posterior
 }
 
 // InitialState implements protocol.Application.
@@ -209,10 +210,21 @@ func (p *pviParty) Settle(round uint32, state, memo []byte) ([]byte, error) {
 
 // Propose implements protocol.Proposer.
 func (p *pviParty) Propose(ctx context.Context, w protocol.Work) ([]int64, []byte, error) {
-	made, err := p.learner.Propose(ctx, int(w.Round), w.Model, w.State)
+	made, err := p.propose(ctx, w)
 	if err != nil {
 		return nil, nil, err
 	}
 	p.report(w.Round, made.ClippedFraction)
 	return made.Update, made.Memo, nil
+}
+
+func (p *pviParty) propose(ctx context.Context, w protocol.Work) (pvi.Proposal, error) {
+	if p.export == nil || !p.learner.Config().ResidualRound(int(w.Round)) {
+		return p.learner.Propose(ctx, int(w.Round), w.Model, w.State)
+	}
+	q, err := p.export.exported(w)
+	if err != nil {
+		return pvi.Proposal{}, err
+	}
+	return p.learner.ProposeResiduals(int(w.Round), q.Mean(), w.State)
 }

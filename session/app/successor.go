@@ -149,12 +149,9 @@ func (g goingOn) Fold(round uint32, state, sum []int64) ([]int64, error) {
 
 // Resume returns a party's side of a successor plan, from the predecessor's model and the state that
 // the party had there; nil is the state of a party that joins. before is what the rounds of all
-// predecessors revealed, which only an evaluation uses.
+// predecessors revealed, which evaluations and residual rounds use.
 func Resume(p *protocol.Plan, side Party, origin []int64, state []byte, before []Revealed) (Party, error) {
-	if scored, ok := side.(scoredParty); ok {
-		scored.before = before
-		side = scored
-	}
+	side = knowing(side, before)
 	m, err := From(p, side, origin)
 	if err != nil {
 		return nil, err
@@ -169,6 +166,21 @@ func Resume(p *protocol.Plan, side Party, origin []int64, state []byte, before [
 				"of this file would have %d: it must have the same records in the same order", len(state), len(fresh))
 	}
 	return &resumed{m.(goingOn), side, state}, nil
+}
+
+// knowing is a party's side that knows what was revealed before.
+func knowing(side Party, before []Revealed) Party {
+	switch s := side.(type) {
+	case scoredParty:
+		s.before = before
+		s.Party = knowing(s.Party, before)
+		return s
+	case *pviParty:
+		if s.export != nil {
+			s.export.before = before
+		}
+	}
+	return side
 }
 
 // resumed is a party's side of a successor plan.

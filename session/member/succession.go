@@ -361,7 +361,7 @@ func (m *Member) resume(store *host.Scoped) error {
 		m.work.model, err = app.From(p, m.work.model, o.Model)
 		return err
 	}
-	before, err := m.evaluatedBefore(store)
+	before, err := m.exportedBefore(store)
 	if err != nil {
 		return err
 	}

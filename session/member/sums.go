@@ -71,17 +71,17 @@ func traceBefore(store *host.Scoped, p *protocol.Plan) ([]app.Revealed, error) {
 	return result.Under(q, trace), err
 }
 
-// evaluatedBefore is traceBefore for a plan with an evaluation, which can't do without.
-func (m *Member) evaluatedBefore(store *host.Scoped) ([]app.Revealed, error) {
+// exportedBefore is traceBefore for a plan whose parties know the exported posterior, which can't do without.
+func (m *Member) exportedBefore(store *host.Scoped) ([]app.Revealed, error) {
 	p := m.Session.Plan
 	if !app.KeepsSums(p) {
 		return nil, nil
 	}
 	trace, err := traceBefore(store, p)
 	if err == nil && trace == nil {
-		err = protocol.Fail(protocol.ClassInput, "config: origin: the plan evaluates the model that it exports, "+
-			"which counts the noise of all rounds, and the store does not have all of plan %s: name the folder of "+
-			"that plan's results, with its transcript", p.After.Plan.ID().Short())
+		err = protocol.Fail(protocol.ClassInput, "config: origin: rounds of the plan go by the model that it "+
+			"exports, which counts the noise of all rounds, and the store does not have all of plan %s: "+
+			"name the folder of that plan's results, with its transcript", p.After.Plan.ID().Short())
 	}
 	return trace, err
 }

@@ -57,8 +57,7 @@ func AppCases(t *testing.T) map[string]AppCase {
 		DampingBits: 16, Damping: 0.3, DampingDecay: 0.1, Beta: 0.5,
 	}
 	perturbation := virtual
-	perturbation.Strategy = pvi.Perturbation{Fit: pvi.Fit{Steps: 5, LearningRate: 0.05}}
-	perturbation.Beta = 0
+	perturbation.Beta, perturbation.Strategy = 0, pvi.Perturbation{Fit: virtual.Strategy.(pvi.Virtual).Fit}
 	optimisation := perturbation
 	optimisation.Clip, optimisation.FracBits = 2, 19
 	optimisation.Strategy = pvi.Optimisation{Steps: 5, LearningRate: 0.05, Sampling: pvi.SamplingPoisson,
@@ -89,6 +88,7 @@ func AppCases(t *testing.T) map[string]AppCase {
 		"virtual":      {learn(virtual), protocol.NoiseParty, 3, classes},
 		"centred":      {centred, protocol.NoiseParty, 4, classes},
 		"evaluated":    {scored, protocol.NoiseParty, 5, classes},
+		"residual":     {residual(t, virtual), protocol.NoiseParty, 4, lines},
 		"perturbation": {learn(perturbation), protocol.NoiseLocal, 3, classes},
 		"optimisation": {learn(optimisation), protocol.NoiseLocal, 3, classes},
 		"global": {&app.GlobalVI{Version: 1, Global: g, Schema: SchemaOf(t, 4, true)}, protocol.NoiseParty, 6,
@@ -96,6 +96,14 @@ func AppCases(t *testing.T) map[string]AppCase {
 		"statistics": {&app.Statistics{Version: 1, Statistics: s, Schema: SchemaOf(t, 4, false)},
 			protocol.NoiseParty, 3, lines},
 	}
+}
+
+// residual is linear regression of a record a shard whose fourth round sums squares of residuals.
+func residual(t *testing.T, c pvi.Config) app.Spec {
+	c.Model, c.NoiseSD, c.Beta, c.Clip = pvi.Linear, 1, 0, 4
+	c.Strategy = pvi.Virtual{Shards: 100, ShardRows: 1}
+	c.ResidualFrom = 4
+	return &app.PVI{Version: 1, PVI: c, Weights: []float64{0.25, 0.25, 0.5}, Schema: SchemaOf(t, 4, false)}
 }
 
 // Plan is the case's Plan; the caller may change the terms.
