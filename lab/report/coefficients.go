@@ -23,6 +23,9 @@ func (p *Page) coefficientTable(c *result.Coefficients) {
 			"columns; for a category, against a row with none of the column's categories."}
 	}
 	s.Notes = append(s.Notes, "Intervals: "+c.NoiseNote+".")
+	if c.ObservationNote != "" {
+		s.Notes = append(s.Notes, "Noise of an observation: "+c.ObservationNote+".")
+	}
 	all := c.Coefficients
 	if len(all) > maxCoefficients {
 		s.Notes = append(s.Notes, fmt.Sprintf("The %d coefficients of %d that are largest in units of "+

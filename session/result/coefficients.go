@@ -36,6 +36,8 @@ type Coefficients struct {
 	// NoiseNote is the same for people.
 	PrivacyNoiseIncluded bool   `json:"privacy_noise_included"`
 	NoiseNote            string `json:"noise_note"`
+	// ObservationNote tells what a linear model's noise of an observation is, and where it is from.
+	ObservationNote string `json:"observation_note,omitempty"`
 	// PriorCompared reports whether the plan was there, which has the prior.
 	PriorCompared bool          `json:"prior_compared"`
 	Coefficients  []Coefficient `json:"coefficients"`
@@ -93,6 +95,7 @@ func (f *ModelFile) Coefficients(p *protocol.Plan, level float64) (*Coefficients
 	if c.NoiseNote == "" {
 		c.NoiseNote = "it is not recorded whether they include the privacy noise"
 	}
+	c.ObservationNote = f.Predictive.note(schema.Target)
 	if f.Centres != nil {
 		schema = centre.Schema(schema, f.frame())
 	}

@@ -29,7 +29,7 @@ func modelOf(t *testing.T, schema *dataset.Schema, l pvi.Likelihood, m *gauss.Mo
 		t.Fatal(err)
 	}
 	f := &ModelFile{SchemaVersion: 1, Plan: "00", Application: app.NamePVI, Schema: text,
-		Columns: schema.EncodedColumns(), Mean: m.Mean, Predictive: &Predictive{l, natural}}
+		Columns: schema.EncodedColumns(), Mean: m.Mean, Predictive: &Predictive{Likelihood: l, Natural: natural}}
 	for _, v := range m.Variance {
 		f.SD = append(f.SD, math.Sqrt(v))
 	}

@@ -62,7 +62,12 @@ type ModelFile struct {
 // Predictive is a posterior and its likelihood.
 type Predictive struct {
 	pvi.Likelihood
-	Natural []float64 `json:"natural"` // in the layout of package gauss
+	// NoiseSDFrom is what a linear model's noise_sd is from: "plan", an assumption of the plan's,
+	// "residuals" if residual rounds measured it, or "statistics".
+	NoiseSDFrom string `json:"noise_sd_from,omitempty"`
+	// Measured has the interval of what residual rounds measured; nil if they did not.
+	Measured *pvi.Measured `json:"measured_noise,omitempty"`
+	Natural  []float64     `json:"natural"` // in the layout of package gauss
 }
 
 // Plain is a posterior that takes the revealed sums for exact.
@@ -120,7 +125,7 @@ func NewModelFile(s protocol.BoundPlan, state []int64, trace []app.Revealed) (*M
 	if err != nil {
 		return nil, err
 	}
-	f.Predictive = &Predictive{posterior.Likelihood(), posterior.Natural()}
+	f.Predictive = predictiveOf(a, posterior)
 	if m, ok := a.(*app.MCMC); ok {
 		if f.Draws, err = drawsOf(m, p, state); err != nil {
 			return nil, err

@@ -93,7 +93,7 @@ func (f *ModelFile) predictsLike(want *ModelFile) bool {
 	if f.Predictive == nil || want.Predictive == nil {
 		return f.Predictive == want.Predictive
 	}
-	return f.Predictive.Likelihood == want.Predictive.Likelihood && bytes.Equal(f.Schema, want.Schema) &&
+	return f.Predictive.sameNoise(want.Predictive) && bytes.Equal(f.Schema, want.Schema) &&
 		within(f.Centres, want.Centres, 1e-9) && within(f.Units, want.Units, 1e-9) &&
 		within(f.Predictive.Natural, want.Predictive.Natural, 1e-9)
 }

@@ -128,6 +128,9 @@ func coefficientsAbout(c *result.Coefficients) string {
 
 func coefficientNotes(c *result.Coefficients) []string {
 	notes := []string{"Intervals: " + c.NoiseNote + "."}
+	if c.ObservationNote != "" {
+		notes = append(notes, "Noise of an observation: "+c.ObservationNote+".")
+	}
 	if !c.PriorCompared {
 		return append(notes, "The folder has no plan: nothing is compared with the prior.")
 	}
