@@ -105,6 +105,27 @@ func TestLinearPrecisions(t *testing.T) {
 	}
 }
 
+// TestShowsResiduals: a round for residuals is for plans of several rounds whose records tell their mean
+// square.
+func TestShowsResiduals(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		facts   Facts
+		rounds  int
+		planned bool
+	}{
+		{"plenty", world(10, 16_000, 20, 1), 40, true},
+		{"few records", world(10, 300, 20, 1), 40, false},
+		{"strict", world(10, 1000, 20, 0.3), 40, false},
+		{"few rounds", world(10, 16_000, 20, 1), 9, false},
+		{"no noise", Facts{Parties: 3, Records: 100}, 20, true},
+	} {
+		if got := tc.facts.ShowsResiduals(tc.rounds, 6); got != tc.planned {
+			t.Errorf("%s: %v", tc.name, got)
+		}
+	}
+}
+
 // TestNoiseSD: over all shares of the target's variance that columns may explain, no other standard
 // deviation predicts better than the mean of the targets by more.
 func TestNoiseSD(t *testing.T) {

@@ -134,3 +134,17 @@ func (f Facts) target() float64 {
 func LinearClip(logistic, noiseSD float64) float64 {
 	return round3(10 * logistic / (noiseSD * noiseSD))
 }
+
+// leastForResiduals is the least number of rounds of a plan one of which sums squares of residuals.
+const leastForResiduals = 10
+
+// residualNoise is the most noise on the mean square of residuals, in variances of an observation, with which
+// a round that sums them pays. In worlds with more of it sessions gained as often as they lost.
+const residualNoise = 0.25
+
+// ShowsResiduals reports whether one of so many rounds is worth spending on residuals whose squares are
+// summed up to limit variances of an observation: a square moves a sum by two clips.
+func (f Facts) ShowsResiduals(rounds int, limit float64) bool {
+	noise := limit * f.Noise * math.Sqrt(float64(rounds)) / (2 * float64(f.AssumedRecords()))
+	return rounds >= leastForResiduals && noise <= residualNoise
+}

@@ -41,8 +41,13 @@ func (c PlanConfig) Fill(p *protocol.Plan) (PlanConfig, error) {
 			Factors: string(v.Factors), Steps: s.Steps, LearningRate: s.LearningRate,
 			Optimiser: string(s.Optimiser), Sampling: string(s.Sampling), SampleRate: s.SampleRate,
 			StartPrecision: v.StartPrecision, StartSpread: v.StartSpread, SDUnit: s.SDUnit,
-			StatisticClip: s.StatisticClip, UpdateClip: v.UpdateClip, Weights: a.Weights, CurvatureRounds: -1,
+			StatisticClip: s.StatisticClip, UpdateClip: v.UpdateClip, Weights: a.Weights,
+			CurvatureRounds: -1, ResidualRounds: -1,
 			StepBound: v.StepBound, StepDoublings: v.StepDoublings, CentreRounds: &a.CentreRounds}
+		if v.ResidualFrom > 0 {
+			c.Learning.ResidualRounds = learning - v.ResidualFrom + 1
+			learning = v.ResidualFrom - 1
+		}
 		if v.CurvatureFrom > 0 {
 			c.Learning.CurvatureRounds = learning - v.CurvatureFrom + 1
 		}
@@ -127,7 +132,8 @@ var meanings = map[string]string{
 	"sd_unit": "lengthens the curvature's part", "target_bound": "of the encoded target",
 	"radius": "bound on one record's norm", "damping_decay": "by round",
 	"model": "what is learnt", "curvature_rounds": "last rounds, for honest intervals; below 0: none",
-	"step_bound": "largest step of a party", "step_doublings": "of it before the first round",
+	"residual_rounds": "after them, for the noise of an observation; below 0: none",
+	"step_bound":      "largest step of a party", "step_doublings": "of it before the first round",
 	"moment_rounds": "first rounds, for scales", "noise_sd": "of an observation", "averaging": "over rounds",
 	"threshold": "cuts scaled columns",
 	"by":        "tables in each of its groups", "counts": "of categories", "means": "with standard deviations",

@@ -54,6 +54,8 @@ type LearningConfig struct {
 	// know their correlations. The default is as many as the whole of it takes, if that is at
 	// most a third of the rounds; -1 is none.
 	CurvatureRounds int `toml:"curvature_rounds"`
+	// ResidualRounds is how many of the last rounds of linear regression sum squares of residuals; -1 is none.
+	ResidualRounds int `toml:"residual_rounds"`
 	// StepBound is the largest step of a party with optimiser "newton".
 	StepBound float64 `toml:"step_bound"`
 	// StepDoublings is by how many factors of 2 the first round's bound on a step exceeds it.
@@ -194,6 +196,9 @@ func (l LearningConfig) fits(s pvi.StrategyName) error {
 	case (s == pvi.NameAnalytic || s == pvi.NameHybrid) && l.Model != string(pvi.Linear):
 		return fmt.Errorf("strategy: %s is for linear regression, whose terms are sums over records, and the "+
 			"model is %s: leave strategy out", s, l.Model)
+	case l.ResidualRounds > 0 && (l.Model != string(pvi.Linear) || s != pvi.NameVirtual):
+		return fmt.Errorf("residual_rounds is %d, want none but for linear regression with strategy %q",
+			l.ResidualRounds, pvi.NameVirtual)
 	case l.CurvatureRounds > 0 && byRecords(s) && s != pvi.NameOptimisation && s != pvi.NameHybrid:
 		return fmt.Errorf("curvature_rounds is %d, want none with strategy %q", l.CurvatureRounds, s)
 	}

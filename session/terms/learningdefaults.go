@@ -83,11 +83,12 @@ func (l LearningConfig) named() bool { return l.Steps != 0 || l.LearningRate != 
 func (l LearningConfig) shards(d *draft, f defaults.Facts, way func(defaults.Facts) defaults.Shards) int {
 	c := &d.cfg
 	curvature := l.curvature(d, f, way(f).Wanted)
+	residual := l.residual(d, f, way(f).Wanted+curvature)
 	if f.Rounds > 0 {
-		f.Rounds -= curvature
+		f.Rounds -= curvature + residual
 	}
 	rule := way(f)
-	total := rule.Rounds + curvature
+	total := rule.Rounds + curvature + residual
 	c.Damping = orElse(c.Damping, rule.Damping)
 	if f.Noise > 0 {
 		c.Clip = orElse(c.Clip, rule.Clip)
@@ -110,6 +111,10 @@ func (l LearningConfig) shards(d *draft, f defaults.Facts, way func(defaults.Fac
 	}
 	f.Rounds = rule.Rounds
 	l.last(d, f, curvature)
+	c.ResidualFrom = 0
+	if residual > 0 {
+		c.ResidualFrom = total - residual + 1
+	}
 	return total
 }
 
@@ -178,6 +183,20 @@ func (l LearningConfig) curvature(d *draft, f defaults.Facts, wanted int) int {
 		return 0
 	}
 	return whole
+}
+
+// residual is how many rounds sum squares of residuals; others is how many others there should be. One is
+// enough: its share of the budget is small where rounds are many.
+func (l LearningConfig) residual(d *draft, f defaults.Facts, others int) int {
+	if l.ResidualRounds != 0 {
+		return max(0, l.ResidualRounds)
+	}
+	virtual := d.name == pvi.NameVirtual && d.p.ShardRows > 0 && !d.p.Local && d.cfg.Factors != pvi.FactorsNoisy
+	if !virtual || d.cfg.Model != pvi.Linear || f.Noise == 0 ||
+		!f.ShowsResiduals(orElse(f.Rounds, others+1), pvi.ResidualLimit) {
+		return 0
+	}
+	return 1
 }
 
 // last fills in the rounds that reveal the curvature, after those that learn.

@@ -69,11 +69,7 @@ func pviOutlook(p *protocol.Plan) (string, error) {
 		return "", err
 	}
 	if a.PVI.Model == pvi.Linear && name == pvi.NameVirtual {
-		rounds := f.Rounds
-		if a.PVI.CurvatureFrom > 0 {
-			rounds = a.PVI.CurvatureFrom - 1
-		}
-		s := onSum(p) * a.PVI.Clip * travelled(a.PVI, rounds)
+		s := onSum(p) * a.PVI.Clip * travelled(a.PVI, a.PVI.Learning(f.Rounds))
 		return f.VirtualLinearOutlook(s, defaults.Gaussian(a.PVI.NoiseSD)), nil
 	}
 	if a.PVI.Model == pvi.Linear {
@@ -220,11 +216,12 @@ var rules = map[pvi.StrategyName]map[string]string{
 
 // models are the rules that go with the model.
 var models = map[string]string{
-	"noise_sd":     "default: half the variance that the encoded target is expected to have",
-	"hidden":       "default: the root of records over noise and a record's norm, 5 to 20",
-	"samples":      "default: one antithetic pair",
-	"start_spread": "default: so that units differ",
-	"prior_spread": "default: so that units differ",
+	"noise_sd":      "default: half the variance that the encoded target is expected to have",
+	"residual_from": "default: the last round, where its noise is below a quarter of the noise_sd's square",
+	"hidden":        "default: the root of records over noise and a record's norm, 5 to 20",
+	"samples":       "default: one antithetic pair",
+	"start_spread":  "default: so that units differ",
+	"prior_spread":  "default: so that units differ",
 }
 
 // networkSteps has the rules of a network's noisy steps.
