@@ -134,12 +134,17 @@ func share(x, sd float64) (mean, left float64) {
 // records.
 func (t Trace) rate(c *columns, weights []float64) (rate, sd float64) {
 	last := len(t.Points[0]) - 1
-	for s, p := range t.Points {
-		at, doubt := c.rate(p, t.Spread[s])
+	for s := range t.Points {
+		at := 0.0
+		t.parts(s, func(share float64, p, spread []float64) {
+			mean, doubt := c.rate(p, spread)
+			at += share * mean
+			sd += math.Abs(weights[s]) * share * doubt
+		})
 		rate += weights[s] * (at + t.Scores[s][last]/c.records)
-		sd += math.Abs(weights[s]) * doubt
 	}
-	return rate, math.Hypot(sd, math.Sqrt(t.Variance(weights)[last])/c.records)
+	noise := t.Variance(weights)[last] + t.errors(weights)*max(0, t.Curvature.Matrix.At(last, last))
+	return rate, math.Hypot(sd, math.Sqrt(noise)/c.records)
 }
 
 // A class is called rare if its rate is at most rareRate and within rareDoubt standard deviations of

@@ -30,6 +30,14 @@ type Trace struct {
 	Spread                          [][]float64
 	CurvatureSpread, CurvaturePoint []float64
 	Records                         float64 // of the scores and the curvature; 0: not known
+	// Mix, if not nil, are the shares of every round's score that are of the points At, over Gaussians of the
+	// variances AtSpread, where Points and Spread are means of these; each row adds up to 1. Errors are the
+	// covariances of what the scores lack of all records', in curvatures.
+	Mix          [][]float64
+	At, AtSpread [][]float64
+	Errors       *mat.SymDense
+	// Of, of a logistic model, says what records leave in the scores; nil: not known.
+	Of Records
 	// Curvature is the estimate of the likelihood's curvature, and what it knows of it.
 	Curvature Curvature
 }
@@ -66,6 +74,11 @@ func (t Trace) Posterior() (m *gauss.Moments, marginal []float64, err error) {
 	}
 	if m, err = t.lifted(bends, &at); err != nil {
 		return nil, nil, err
+	}
+	if t.Of != nil && at.columns != nil {
+		if cut, marginal, err := t.cut(m, at); err == nil {
+			return cut, marginal, nil
+		}
 	}
 	at.whole = true
 	at.prior = Scales(nil).Precisions(t.Prior, len(at.prior))
@@ -135,14 +148,12 @@ func (t Trace) relation(curve bend, by revealed) relation {
 	d := len(t.Points[0])
 	l := relation{bend: curve, point: make([]float64, d), start: mat.NewVecDense(d, nil),
 		scatter: mat.NewSymDense(d, nil)}
-	for s, p := range t.Points {
-		var spread []float64
-		if t.Spread != nil {
-			spread = t.Spread[s]
-		}
-		floats.AddScaled(l.point, by.weights[s]*curve.factor(p, spread), p)
+	for s := range t.Points {
+		t.parts(s, func(share float64, p, spread []float64) {
+			floats.AddScaled(l.point, by.weights[s]*share*curve.factor(p, spread), p)
+		})
 	}
-	own := 1.0
+	own := 1 + t.errors(by.weights)
 	for s, v := range t.Sampling {
 		own += by.weights[s] * by.weights[s] * v
 	}
@@ -193,14 +204,22 @@ func (t Trace) weights(h *mat.SymDense) ([]float64, error) {
 	last := t.Points[n-1]
 	k := mat.NewSymDense(n, nil)
 	k.CopySym(t.Noise)
-	for s, point := range t.Points {
+	if t.Errors != nil {
+		last = t.At[len(t.At)-1]
+		var errors mat.SymDense
+		errors.ScaleSym(mat.Trace(h)/float64(len(last)), t.Errors)
+		k.AddSym(k, &errors)
+	}
+	for s := range t.Points {
 		far := 0.0
-		for i, x := range point {
-			step := h.At(i, i) * (x - last[i])
-			far += step * step / float64(len(point))
-		}
+		t.parts(s, func(share float64, point, _ []float64) {
+			for i, x := range point {
+				step := h.At(i, i) * (x - last[i])
+				far += share * step * step / float64(len(point))
+			}
+		})
 		if t.Sampling != nil {
-			far += t.Sampling[s] * mat.Trace(h) / float64(len(point))
+			far += t.Sampling[s] * mat.Trace(h) / float64(len(last))
 		}
 		k.SetSym(s, s, k.At(s, s)+far)
 	}
@@ -223,6 +242,34 @@ func (t Trace) weights(h *mat.SymDense) ([]float64, error) {
 	}
 	floats.Scale(1/floats.Sum(out), out)
 	return out, nil
+}
+
+// parts shows the points that a round's score is of, with their shares of it.
+func (t Trace) parts(s int, show func(share float64, point, spread []float64)) {
+	of := func(spreads [][]float64, j int) []float64 {
+		if t.Spread == nil {
+			return nil
+		}
+		return spreads[j]
+	}
+	if t.Mix == nil {
+		show(1, t.Points[s], of(t.Spread, s))
+		return
+	}
+	for j, share := range t.Mix[s] {
+		if share > 0 {
+			show(share, t.At[j], of(t.AtSpread, j))
+		}
+	}
+}
+
+// errors is the variance of the weighted scores by what they lack of all records, in curvatures.
+func (t Trace) errors(weights []float64) float64 {
+	if t.Errors == nil {
+		return 0
+	}
+	w := mat.NewVecDense(len(weights), weights)
+	return mat.Inner(w, t.Errors, w)
 }
 
 // solve returns the posterior of w for b ~ N(H w, own + V) and w ~ N(0, diag(1/prior)).

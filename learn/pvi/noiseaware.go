@@ -28,6 +28,8 @@ type Observation struct {
 	// Set are the places of the parties that Sum counts; nil: not known.
 	Set     []int
 	Records float64 // of these parties; 0: not known
+	// Shares are the parties' declared shares of all records, by place; nil: alike.
+	Shares []float64
 	// Scale is the largest standard deviation that weights are expected to have by what is public of
 	// the data; 0: the prior's.
 	Scale float64
@@ -96,10 +98,9 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 	if c.climbs() {
 		return c.climbingPosterior(trace)
 	}
-	r := reading{c: c, prior: c.floats(c.prior()), scales: c.scales(trace), sparse: c.sparse(trace)}
-	lacks := c.lacking(trace)
-	for i, o := range trace {
-		r.lack = lacks[i]
+	r := reading{c: c, prior: c.floats(c.prior()), scales: c.scales(trace), sparse: c.sparse(trace),
+		attendance: c.attendance(trace)}
+	for _, o := range trace {
 		if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() {
 			return nil, fmt.Errorf("observation of round %d: %w", o.Round, ErrShape)
 		}
@@ -149,12 +150,17 @@ func (c Config) at(m *gauss.Moments, marginal []float64, rare bool) (*Posterior,
 
 // reading is a trace in real numbers.
 type reading struct {
-	c      Config
-	prior  []float64
-	scales noiseaware.Scales
-	lack   float64   // of the round that is added next
-	lacks  []float64 // of all rounds
-	sparse bool      // most private factors are from earlier points
+	c          Config
+	prior      []float64
+	scales     noiseaware.Scales
+	attendance *attendance // nil: every round counts all parties
+	sides      []side      // of the observations, where some don't
+	sparse     bool        // most private factors are from earlier points
+
+	// By round of learning, of others too: the mean, the variances and the natural parameters of the public
+	// posterior, and the variance of one party's noise.
+	means, wides, publics [][]float64
+	each                  []float64
 
 	points    [][]float64
 	spreads   [][]float64 // variances of the public posterior at the points
@@ -171,7 +177,8 @@ type reading struct {
 	at       []float64 // mean of the public posterior of the curvature
 	spread   []float64 // its variances
 	entries  []float64 // sums of the curvature's entries, in the order of its slices
-	counts   []float64 // rounds that revealed an entry
+	counts   []float64 // rounds that revealed an entry, each by the share of the records that it counts
+	slices   []slice
 	curved   int       // parties of the last of these rounds
 	entryVar []float64 // variances of the sums
 }
@@ -193,16 +200,17 @@ func (r *reading) addRound(o Observation) error {
 	damping := math.Ldexp(float64(c.dampingUnits(o.Round)), -int(c.DampingBits))
 	r.moved = append(r.moved, damping*math.Sqrt(o.Variance)*unit)
 	r.reach += damping
+	r.follow(m.Mean, m.Variance, q, o.Variance*unit*unit/float64(max(o.Parties, 1)))
 	if o.Others {
 		return nil
 	}
 	natural := make([]float64, len(raw))
 	for i, x := range o.Sum {
-		natural[i] = (float64(x)*unit + (1-c.Beta)*raw[i] + c.Beta*q[i] - r.prior[i]) / (1 - r.lack)
+		natural[i] = float64(x)*unit + (1-c.Beta)*raw[i] + c.Beta*q[i] - r.prior[i]
 	}
-	r.lacks = append(r.lacks, r.lack)
-	r.points = append(r.points, m.Mean)
-	r.spreads = append(r.spreads, m.Variance)
+	point, spread := r.mixture(natural)
+	r.points = append(r.points, point)
+	r.spreads = append(r.spreads, spread)
 	r.naturals = append(r.naturals, natural)
 	r.dampings = append(r.dampings, damping)
 	r.rounds = append(r.rounds, len(r.moved)-1)
@@ -227,7 +235,8 @@ func (r *reading) addCurvature(o Observation) error {
 	}
 	r.spread = m.Variance
 	r.at = m.Mean
-	r.records = o.Records
+	share := r.attendance.share(o)
+	r.records = o.Records / share
 	r.curved = o.Parties
 	d := c.Weights()
 	n := d * (d + 1) / 2
@@ -244,9 +253,10 @@ func (r *reading) addCurvature(o Observation) error {
 		}
 	}
 	from := c.sliceStart(o.Round)
+	r.slices = append(r.slices, slice{from, share, r.attendance.row(o)})
 	for i := 0; i < c.Dim() && from+i < n; i++ {
 		r.entries[from+i] += float64(o.Sum[i]) * unit
-		r.counts[from+i]++
+		r.counts[from+i] += share
 		r.entryVar[from+i] += o.Variance * unit * unit
 	}
 	return nil
@@ -262,7 +272,8 @@ func (r *reading) posterior() (m *gauss.Moments, marginal []float64, err error) 
 		return m, marginal, nil
 	}
 	curvature, ok := r.curvature()
-	if !ok || r.sparse {
+	known := r.recorded()
+	if !ok || known == nil && r.sparse {
 		m, marginal = r.settled().Posterior()
 		return m, marginal, nil
 	}
@@ -277,47 +288,15 @@ func (r *reading) posterior() (m *gauss.Moments, marginal []float64, err error) 
 		t.CurvaturePoint = r.at
 		t.Records = r.records
 	}
-	noise := mat.NewSymDense(len(r.points), nil)
-	noise.CopySym(t.Noise)
-	r.doubtful(t.Noise, curvature)
-	t.Variance = func(weights []float64) []float64 {
-		return r.without(r.noise(noise, weights), weights, curvature)
+	r.mixed(&t)
+	if known != nil {
+		t.Of = known
 	}
+	t.Variance = func(weights []float64) []float64 { return r.noise(t.Noise, weights) }
 	if r.rare, err = t.Rare(); err != nil {
 		return nil, nil, err
 	}
 	return t.Posterior()
-}
-
-// hidden reports whether the clips of a party's whole updates hide the likelihood: what the sums
-// show, without its noise, is more than half of what the parties' factors can have moved. The
-// factors are then where the clips left them, and hold little of the data.
-func (r *reading) hidden() bool {
-	c := r.c
-	updates := !c.traits().records && (c.params().Shards == 1 || c.name() == NameAveraging) && c.Clip > 0
-	if c.Family != gauss.MeanField || !updates || r.parties == 0 {
-		return false
-	}
-	at := r.settled()
-	reach := float64(r.parties) * c.Clip * r.reach
-	shown := 0.0
-	for i, h := range at.Scores {
-		shown += h*h - at.ScoreNoise[i]
-		shown += (at.Precision[i]*at.Precision[i] - at.PrecisionNoise[i]) / 4
-	}
-	return shown > reach*reach/4
-}
-
-// nothing is the prior, in predictions and of single weights.
-func (r *reading) nothing() (m *gauss.Moments, marginal []float64) {
-	d := r.c.Weights()
-	m = &gauss.Moments{Mean: make([]float64, d), Variance: make([]float64, d)}
-	for i, p := range r.scales.Precisions(r.c.PriorPrecision, d) {
-		m.Variance[i] = 1 / p
-		m.Mean[i] = r.prior[i] / r.c.PriorPrecision
-		marginal = append(marginal, 1/r.c.PriorPrecision)
-	}
-	return m, marginal
 }
 
 // score is the noisy gradient of the log-likelihood at the point of a round: the linear part
@@ -336,9 +315,12 @@ func (r *reading) score(s int) []float64 {
 // that private factors lack. Released factors have the noise that the state has.
 func (r *reading) covariance() *mat.SymDense {
 	n := len(r.points)
+	if r.attendance != nil && r.c.released() {
+		return r.attendance.noise(r.rounds, r.sides, r.each)
+	}
 	loads := mat.NewDense(n, len(r.moved), nil)
 	for s, at := range r.rounds {
-		whole := 1 - r.lacks[s]
+		whole := r.whole(s)
 		loads.Set(s, at, math.Sqrt(r.variances[s])/whole)
 		for j := range at {
 			if !r.c.released() {
@@ -407,7 +389,7 @@ func (r *reading) curvature() (noiseaware.Curvature, bool) {
 			at++
 		}
 	}
-	out.SD = math.Sqrt(total / float64(at) / 2)
+	out.SD = math.Sqrt(total/float64(at)/2 + r.missing(out.Matrix))
 	return out, true
 }
 
@@ -431,9 +413,9 @@ func (r *reading) settled() noiseaware.Diagonal {
 		floats.AddScaled(out.Point, w, r.points[s])
 	}
 	w := mat.NewVecDense(n, weights)
-	v := mat.Inner(w, r.covariance(), w)
+	v, errors := mat.Inner(w, r.covariance(), w), r.lacking(weights)
 	for i := range d {
-		out.ScoreNoise = append(out.ScoreNoise, v+missed(r.lacks, weights)*max(0, out.Precision[i]))
+		out.ScoreNoise = append(out.ScoreNoise, v+errors*max(0, out.Precision[i]))
 		out.PrecisionNoise = append(out.PrecisionNoise, 4*v)
 	}
 	return out

@@ -27,6 +27,8 @@ type climbing struct {
 	precision [][]float64 // of the likelihood's factors
 	doubt     [][]float64 // variances of their noise
 	sampling  []float64   // covariances of the samples' errors, in curvatures
+	lack      float64     // of the round that is added next
+	lacks     []float64   // of all rounds
 }
 
 // climbs reports whether parties take noisy natural-gradient steps.

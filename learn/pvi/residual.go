@@ -176,9 +176,11 @@ func (r *reading) withResiduals(trace []Observation, q *Posterior) (*Posterior, 
 	return &with, nil
 }
 
-// others is the number of parties of the curvature over that of a residual round.
+// others is the number of records of the curvature over that of a residual round.
 func (r *reading) others(o Observation) float64 {
 	switch {
+	case r.attendance != nil && o.Set != nil:
+		return 1 / r.attendance.share(o)
 	case o.Parties == 0:
 		return 1
 	case r.curved > 0:

@@ -36,17 +36,34 @@ func (r Revealed) plan(p *protocol.Plan) *protocol.Plan {
 // others reports whether the round was with other parties than the plan's.
 func (r Revealed) others(p *protocol.Plan) bool { return r.Plan != nil && !r.Plan.SameParties(p) }
 
-// set is the places, in p, of the parties that the sum counts; nil if they are not known.
+// set is the places, in p, of the parties of p that the sum counts; nil if they are not known.
 func (r Revealed) set(p *protocol.Plan) []int {
-	if r.Plan == nil || r.others(p) {
+	if r.Plan == nil || r.Set == nil {
 		return r.Set
 	}
-	var places []int
+	places := []int{}
 	for _, k := range r.Set {
-		i, _ := p.Index(r.Plan.Members[k].Key)
-		places = append(places, int(i))
+		if i, _ := p.Index(r.Plan.Members[k].Key); p.Is(i, protocol.RoleParty) &&
+			p.Members[i].Key == r.Plan.Members[k].Key {
+			places = append(places, int(i))
+		}
 	}
 	return places
+}
+
+// share is what the parties that the sum counts have of all records, by the plan's weights.
+func (l *PVI) share(p *protocol.Plan, r Revealed) float64 {
+	counted, all := 0.0, 0.0
+	for _, w := range l.Weights {
+		all += w
+	}
+	for _, k := range r.set(p) {
+		counted += l.Weights[k]
+	}
+	if counted == 0 || r.others(p) {
+		return float64(r.Counted) / float64(r.plan(p).Parties())
+	}
+	return counted / all
 }
 
 // absent is the number of parties that the sum does not count. A count that no set may have is that of
@@ -89,7 +106,7 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 		all = append(all, pvi.Observation{Round: int(r.Round) - l.CentreRounds, Raw: raw, Sum: r.Sum,
 			Variance: r.noise(p), Parties: r.Counted, Absent: r.absent(p), Set: r.set(p),
 			Others: r.others(p), Scale: scale, Intercept: intercept,
-			Records: float64(l.Records) * float64(r.Counted) / float64(r.plan(p).Parties())})
+			Records: float64(l.Records) * l.share(p, r), Shares: l.Weights})
 	}
 	if !slices.ContainsFunc(all, func(o pvi.Observation) bool {
 		return !o.Others && o.Round <= l.PVI.Learning(o.Round)

@@ -1,0 +1,234 @@
+package noiseaware
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/gauss"
+)
+
+// Records says what a record of a logistic model leaves in the rounds' scores, after clipping, given only
+// what is public.
+type Records interface {
+	// Score is the weighted sum of the rounds' scores by a record of class y, of the party in whose share of
+	// all records the number from 0 to 1 lies.
+	Score(x []float64, y, party float64, weights []float64) []float64
+	// Taken adds what clips take of a record's curvature.
+	Taken(sum *mat.SymDense, x []float64)
+}
+
+// drawn is how many records stand for all.
+const drawn = 2000
+
+// fills is how often what clips take is added to the curvature.
+const fills = 4
+
+// recordsLaw is the law of the weighted scores given the weights: those of records that are drawn from normal
+// columns.
+type recordsLaw struct {
+	records float64
+	x       [][]float64
+	score   [2][][]float64 // by class and record
+}
+
+// law draws the records. What clips take from the curvature follows from the columns without it.
+func (t Trace) law(h estimate, weights []float64) (*recordsLaw, error) {
+	d := len(t.Points[0])
+	normals := whitened(drawn, d-1)
+	l := &recordsLaw{}
+	shown := h.matrix
+	for range fills {
+		c := t.columns(h)
+		l.records = c.records
+		root, err := rootOf(c.scatter)
+		if err != nil {
+			return nil, err
+		}
+		l.x = nil
+		taken := mat.NewSymDense(d, nil)
+		for _, z := range normals {
+			x := make([]float64, d)
+			for i := range d - 1 {
+				x[i] = c.mean.AtVec(i) + floats.Dot(root.RawRowView(i)[:d-1], z)
+			}
+			x[d-1] = 1
+			t.Of.Taken(taken, x)
+			l.x = append(l.x, x)
+		}
+		h.matrix = mat.NewSymDense(d, nil) // for the next pass
+		h.matrix.ScaleSym(c.records/drawn, taken)
+		h.matrix.AddSym(h.matrix, shown)
+	}
+	for n, x := range l.x {
+		for y := range l.score {
+			s := t.Of.Score(x, float64(y), (float64(n/2)+0.5)/(drawn/2), weights)
+			l.score[y] = append(l.score[y], s)
+		}
+	}
+	return l, nil
+}
+
+// whitened returns n fixed normal vectors in pairs of both signs.
+func whitened(n, d int) [][]float64 {
+	var r chain // for its generator
+	var out [][]float64
+	for range n / 2 {
+		z, minus := make([]float64, d), make([]float64, d)
+		for i := range z {
+			z[i] = r.normal()
+			minus[i] = -z[i]
+		}
+		out = append(out, z, minus)
+	}
+	gram := mat.NewSymDense(d, nil)
+	for _, z := range out {
+		gram.SymRankOne(gram, 1/float64(n), mat.NewVecDense(d, z))
+	}
+	var c mat.Cholesky
+	if !c.Factorize(gram) {
+		return out
+	}
+	var lower mat.TriDense
+	c.LTo(&lower)
+	for _, z := range out {
+		for i := range z {
+			z[i] = (z[i] - floats.Dot(lower.RawTriangular().Data[i*d:i*d+i], z[:i])) / lower.At(i, i)
+		}
+	}
+	return out
+}
+
+// rootOf returns a matrix whose product with its transpose is m, but for eigenvalues below 0.
+func rootOf(m *mat.SymDense) (*mat.Dense, error) {
+	d := m.SymmetricDim() - 1
+	part := mat.NewSymDense(d, nil)
+	for i := range d {
+		for j := i; j < d; j++ {
+			part.SetSym(i, j, m.At(i, j))
+		}
+	}
+	var e mat.EigenSym
+	if !e.Factorize(part, true) {
+		return nil, fmt.Errorf("columns: %w", gauss.ErrImproper)
+	}
+	var v mat.Dense
+	e.VectorsTo(&v)
+	out := mat.NewDense(d, d, nil)
+	values := e.Values(nil)
+	out.Apply(func(_, j int, x float64) float64 { return x * math.Sqrt(max(values[j], 0)) }, &v)
+	return out, nil
+}
+
+// at returns the expected scores, their derivatives by the weights and their covariance.
+func (l *recordsLaw) at(w []float64) (mu []float64, slope *mat.Dense, scatter *mat.SymDense) {
+	d := len(w)
+	mu = make([]float64, d)
+	slope, scatter = mat.NewDense(d, d, nil), mat.NewSymDense(d, nil)
+	each := l.records / float64(len(l.x))
+	way := make([]float64, d)
+	for n, x := range l.x {
+		p := 1 / (1 + math.Exp(-floats.Dot(w, x)))
+		zero, one := l.score[0][n], l.score[1][n]
+		floats.SubTo(way, one, zero)
+		floats.AddScaled(mu, each*p, one)
+		floats.AddScaled(mu, each*(1-p), zero)
+		slope.RankOne(slope, each*p*(1-p), mat.NewVecDense(d, way), mat.NewVecDense(d, x))
+		scatter.SymRankOne(scatter, each*p, mat.NewVecDense(d, one))
+		scatter.SymRankOne(scatter, each*(1-p), mat.NewVecDense(d, zero))
+	}
+	scatter.SymRankOne(scatter, -1/l.records, mat.NewVecDense(d, mu))
+	return mu, slope, scatter
+}
+
+// cut is Posterior where it is known what records leave in the scores, near a first posterior.
+func (t Trace) cut(first *gauss.Moments, by revealed) (m *gauss.Moments, marginal []float64, err error) {
+	l, err := t.law(by.curvature, by.weights)
+	if err != nil {
+		return nil, nil, err
+	}
+	if m, err = t.solved(first, l, by, 0); err != nil {
+		return nil, nil, err
+	}
+	wide, err := t.solved(m, l, by, half)
+	if err != nil {
+		return nil, nil, err
+	}
+	return m, single(wide, m, t.Prior), nil
+}
+
+// half is the share of the posterior's own variance in the distance that multiplies the curvature's error,
+// for single weights: the error's own law makes long distances less likely.
+const half = 0.5
+
+// solved is the posterior under the law, near a first one, with a share of its own variance in the distance
+// to the weights.
+func (t Trace) solved(first *gauss.Moments, l *recordsLaw, by revealed, own float64) (*gauss.Moments, error) {
+	d := len(first.Mean)
+	score := mean(t.Scores, by.weights)
+	point := mean(t.Points, by.weights)
+	noise := t.Variance(by.weights)
+	m := first
+	away := make([]float64, d)
+	for range 3 * passes {
+		mu, slope, scatter := l.at(m.Mean)
+		for i, x := range m.Mean {
+			away[i] = (x-point[i])*(x-point[i]) + own*m.Variance[i]
+		}
+		for i, v := range by.curvature.error(noise, away) {
+			scatter.SetSym(i, i, scatter.At(i, i)+v)
+		}
+		next, err := t.step(m.Mean, score, mu, slope, scatter)
+		if err != nil {
+			return nil, err
+		}
+		for i := range next.Mean { // half of the way, since laws are bent
+			next.Mean[i] = (next.Mean[i] + m.Mean[i]) / 2
+		}
+		m = next
+	}
+	return m, nil
+}
+
+// step is the posterior for scores that are linear in the weights around w.
+func (t Trace) step(w, score, mu []float64, slope *mat.Dense, scatter *mat.SymDense) (*gauss.Moments, error) {
+	d := len(w)
+	var c mat.Cholesky
+	if !c.Factorize(scatter) {
+		return nil, fmt.Errorf("scatter: %w", gauss.ErrImproper)
+	}
+	var weighted mat.Dense
+	if err := c.SolveTo(&weighted, slope); failed(err) {
+		return nil, fmt.Errorf("scatter: %w", err)
+	}
+	var information mat.Dense
+	information.Mul(slope.T(), &weighted)
+	precision := mat.NewSymDense(d, nil)
+	for i := range d {
+		for j := i; j < d; j++ {
+			precision.SetSym(i, j, 0.5*(information.At(i, j)+information.At(j, i)))
+		}
+		precision.SetSym(i, i, precision.At(i, i)+t.Prior)
+	}
+	if !c.Factorize(precision) {
+		return nil, fmt.Errorf("posterior: %w", gauss.ErrImproper)
+	}
+	left := mat.NewVecDense(d, nil)
+	left.MulVec(slope, mat.NewVecDense(d, w))
+	for i := range d {
+		left.SetVec(i, left.AtVec(i)+score[i]-mu[i])
+	}
+	var right mat.VecDense
+	right.MulVec(weighted.T(), left)
+	m := &gauss.Moments{Mean: make([]float64, d), Covariance: mat.NewSymDense(d, nil)}
+	if err := c.SolveVecTo(mat.NewVecDense(d, m.Mean), &right); failed(err) {
+		return nil, fmt.Errorf("posterior: %w", err)
+	}
+	if err := c.InverseTo(m.Covariance); failed(err) {
+		return nil, fmt.Errorf("posterior: %w", err)
+	}
+	m.Variance = diagonal(m.Covariance)
+	return m, nil
+}

@@ -1,0 +1,97 @@
+package pvi
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/noiseaware"
+)
+
+// lacking returns for every observation of noisy steps the share of the parties' best factors that it does
+// not have. A party that a sum does not count is in the state with its factor, which lacks the product of
+// 1 - a_j over the rounds j that counted the party; before the first one it lacks all of it. Parties that
+// no round counts are left out of the posterior.
+func (c Config) lacking(trace []Observation) []float64 {
+	p := c.params()
+	moved := 1 - math.Pow(1-p.LearningRate, float64(p.Steps)) // of the way to its best factor
+	left := map[int]float64{}
+	for _, o := range trace {
+		if c.tellsWho(o) {
+			for _, k := range o.Set {
+				left[k] = 1
+			}
+		}
+	}
+	parties := slices.Sorted(maps.Keys(left)) // in order, so that all members have the same sums
+	out := make([]float64, len(trace))
+	for i, o := range trace {
+		if !c.tellsWho(o) {
+			continue
+		}
+		for _, k := range parties {
+			if !slices.Contains(o.Set, k) {
+				out[i] += left[k] / float64(len(parties))
+			}
+		}
+		a := math.Ldexp(float64(c.dampingUnits(o.Round)), -int(c.DampingBits))
+		for _, k := range o.Set {
+			left[k] *= 1 - a*moved
+		}
+	}
+	return out
+}
+
+// tellsWho reports whether an observation is of a round of learning by known parties.
+func (c Config) tellsWho(o Observation) bool {
+	return o.Set != nil && !o.Others && o.Round <= c.Learning(o.Round)
+}
+
+// sparse reports whether, of the parties that some round counts, the rounds of learning count less than
+// half on average. Most factors in a sum are then from points of earlier rounds, and have hardly moved as
+// far as their clips let them.
+func (c Config) sparse(trace []Observation) bool {
+	parties := map[int]bool{}
+	counted, rounds := 0, 0
+	for _, o := range trace {
+		if !c.tellsWho(o) {
+			continue
+		}
+		rounds++
+		counted += len(o.Set)
+		for _, k := range o.Set {
+			parties[k] = true
+		}
+	}
+	return (c.Model == Logistic || c.Clip > 0) && 2*counted < rounds*len(parties)
+}
+
+// missed is the variance of the weighted scores by what rounds lack, in curvatures. Scores that lack the
+// share f of the records, over 1 - f, err by that of a sample: f/(1-f). The same parties are missing in
+// many rounds, so that errors add up.
+func missed(lacks, weights []float64) float64 {
+	sum := 0.0
+	for s, f := range lacks {
+		sum += math.Abs(weights[s]) * math.Sqrt(f/(1-f))
+	}
+	return sum * sum
+}
+
+// without adds to the variances of weighted scores what rounds lack, by the diagonal of the curvature.
+func (r *climbing) without(variance, weights []float64, h noiseaware.Curvature) []float64 {
+	by := missed(r.lacks, weights)
+	for i := range variance {
+		variance[i] += by * max(0, h.Matrix.At(i, i))
+	}
+	return variance
+}
+
+// doubtful adds what rounds lack to the noise by which they are weighed.
+func (r *climbing) doubtful(noise *mat.SymDense, h noiseaware.Curvature) {
+	typical := max(0, mat.Trace(h.Matrix)/float64(h.Matrix.SymmetricDim()))
+	for s, f := range r.lacks {
+		noise.SetSym(s, s, noise.At(s, s)+f/(1-f)*typical)
+	}
+}

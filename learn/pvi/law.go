@@ -1,0 +1,141 @@
+package pvi
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// cutRecords is what records of a logistic model leave in rounds whose terms are a clipped update of one
+// record.
+type cutRecords struct {
+	r     *reading
+	start float64     // a record's share of the precision that factors start with
+	rests [][]float64 // by party and observation: what is left of it
+	ups   []float64   // sums of the known parties' shares
+}
+
+// recorded is what records leave, where terms are single records'.
+func (r *reading) recorded() *cutRecords {
+	c := r.c
+	if c.Model != Logistic || c.name() != NameVirtual || c.params().ShardRows != 1 || c.Clip == 0 ||
+		r.attendance == nil || r.records == 0 || c.Beta != 0 {
+		return nil
+	}
+	k := &cutRecords{r: r, start: c.StartPrecision / r.records}
+	total := 0.0
+	for p, known := range r.attendance.known {
+		if known {
+			total += r.attendance.shares[p]
+		}
+		k.ups = append(k.ups, total)
+		var rests []float64
+		for _, round := range r.rounds {
+			rests = append(rests, r.attendance.each(round, p, func(int, float64) {}))
+		}
+		k.rests = append(k.rests, rests)
+	}
+	return k
+}
+
+// party is that in whose share a number lies.
+func (k *cutRecords) party(at float64) int {
+	for p, up := range k.ups {
+		if at < up && k.r.attendance.known[p] {
+			return p
+		}
+	}
+	for p := len(k.ups) - 1; ; p-- {
+		if k.r.attendance.known[p] {
+			return p
+		}
+	}
+}
+
+// Score implements noiseaware.Records.
+func (k *cutRecords) Score(x []float64, y, at float64, weights []float64) []float64 {
+	r, party := k.r, k.party(at)
+	d := len(x)
+	factor, left, step := make([]float64, 2*d), make([]float64, 2*d), make([]float64, 2*d)
+	floats.AddConst(-k.start/2, factor[d:])
+	out := make([]float64, d)
+	s := 0
+	for j, m := range r.means {
+		copy(left, factor)
+		if r.attendance.counted[j][party] {
+			k.best(step, x, y, m, r.wides[j])
+			floats.Sub(step, factor)
+			floats.Scale(min(1, r.c.Clip/floats.Norm(step, 2)), step)
+			floats.Add(left, step)
+			floats.AddScaled(factor, r.attendance.moved[j], step)
+		}
+		if s == len(r.rounds) || r.rounds[s] != j {
+			continue
+		}
+		for i := range out {
+			precision := -2*left[d+i] - k.rests[party][s]*k.start
+			out[i] += weights[s] / r.sides[s].whole * (left[i] - precision*r.points[s][i])
+		}
+		s++
+	}
+	return out
+}
+
+// best is a record's best factor at a public posterior.
+func (k *cutRecords) best(dst, x []float64, y float64, mean, variance []float64) {
+	p, slope := predicted(x, mean, variance)
+	d := len(x)
+	for i, v := range x {
+		dst[i] = v*(y-p) + v*v*slope*mean[i]
+		dst[d+i] = -v * v * slope / 2
+	}
+}
+
+// predicted is the mean prediction and its slope over a Gaussian of weights ([MacKay92]).
+func predicted(x, mean, variance []float64) (p, slope float64) {
+	a, s := 0.0, 0.0
+	for i, v := range x {
+		a += v * mean[i]
+		s += v * v * variance[i]
+	}
+	f := 1 / math.Sqrt(1+math.Pi*s/8)
+	p = 1 / (1 + math.Exp(-f*a))
+	return p, f * p * (1 - p)
+}
+
+// Taken implements noiseaware.Records.
+func (k *cutRecords) Taken(sum *mat.SymDense, x []float64) {
+	_, c := predicted(x, k.r.at, k.r.spread)
+	d, dim, bound := len(x), k.r.c.Dim(), k.r.c.CurvatureBound
+	type entry struct {
+		i, j int
+		v    float64
+	}
+	var slice []entry
+	norm := 0.0
+	flush := func() {
+		share := 1.0
+		if n := math.Sqrt(norm); n > bound {
+			share = bound / n
+		}
+		for _, e := range slice {
+			sum.SetSym(e.i, e.j, sum.At(e.i, e.j)+(1-share)*e.v)
+		}
+		slice, norm = slice[:0], 0
+	}
+	for i := range d {
+		for j := i; j < d; j++ {
+			v := c * x[i] * x[j]
+			slice = append(slice, entry{i, j, v})
+			norm += v * v
+			if i != j {
+				norm += v * v
+			}
+			if len(slice) == dim {
+				flush()
+			}
+		}
+	}
+	flush()
+}
