@@ -28,6 +28,7 @@ func TestDistance(t *testing.T) {
 	}
 	curvature := mat.NewSymDense(1, []float64{h})
 	tr := Trace{Prior: prior, Points: [][]float64{{point}}, Scores: [][]float64{{score}},
+		Spread:   [][]float64{{0}},
 		Variance: func([]float64) []float64 { return []float64{noise} }}
 	for _, e := range []float64{0, 60} {
 		by := revealed{curvature: estimate{curvature, e}, weights: []float64{1},
