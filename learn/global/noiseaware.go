@@ -65,7 +65,7 @@ func (c Config) NoiseAware(trace []pvi.Observation) (*pvi.Posterior, error) {
 }
 
 func (c Config) posterior(t noiseaware.Trace) (*pvi.Posterior, error) {
-	m, marginal, err := t.Posterior()
+	m, single, err := t.Posterior()
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
@@ -73,7 +73,7 @@ func (c Config) posterior(t noiseaware.Trace) (*pvi.Posterior, error) {
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	return pvi.Likelihood{Model: c.Model, Features: c.Features}.With(m, marginal, rare)
+	return pvi.Likelihood{Model: c.Model, Features: c.Features}.With(m, single, rare)
 }
 
 // diagonalOf has the rounds' mean variances.

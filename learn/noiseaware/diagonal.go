@@ -13,6 +13,7 @@ import (
 type Diagonal struct {
 	Prior     float64   // precision of every weight, around 0
 	Scales    Scales    // of weights in predictions
+	Floor     float64   // least precision of the public posterior; 0: none
 	Precision []float64 // of the likelihood's factor, with noise
 	Point     []float64 // where parties computed it
 	// Scores are the log-likelihood's gradients at Origin by the factor, with noise.
@@ -25,18 +26,21 @@ type Diagonal struct {
 // where nothing is known of them: two neighbours correlated by .77 each.
 const correlated = 1.2
 
-// Posterior returns the mean-field posterior, as if columns were not correlated, and the variances
-// of single weights about its means that count the correlations, at most the prior's. A weight's
+// Posterior returns the posterior that predicts, as if columns were not correlated, and the variances
+// of single weights about its means, which count the correlations, at most the prior's. A weight's
 // score at the origin o is N(p (w - o), p + v + e (w - o)^2 + c) with p the estimate of its precision
-// and e the variance of its error. c is 0 in the mean-field posterior. At the point m correlated
-// columns add sum_j r_ij sqrt(p_i p_j) (w_j - m_j), whose expected square c is for unknown
-// correlations r.
-func (d Diagonal) Posterior() (m *gauss.Moments, marginal []float64) {
+// and e the variance of its error. At the point m correlated columns add sum_j r_ij sqrt(p_i p_j)
+// (w_j - m_j), whose expected square c is for unknown correlations r.
+func (d Diagonal) Posterior() (m, single *gauss.Moments) {
 	var e []float64
 	d.Precision, e = d.Pooled()
-	n := len(d.Scores)
-	m = d.each(e, 0, d.Scales.Precisions(d.Prior, n))
-	return m, single(d.each(e, correlated, Scales(nil).Precisions(d.Prior, n)), m, d.Prior)
+	prior := d.Scales.Precisions(d.Prior, len(d.Scores))
+	m = d.each(e, 0, prior)
+	if d.Floor > 0 {
+		m = d.predictive(e, prior)
+	}
+	wide := d.each(e, correlated, Scales(nil).Precisions(d.Prior, len(d.Scores)))
+	return m, about(m, wide, d.Prior)
 }
 
 // Pooled returns the precisions without their noise as far as that can be told, and the variances of what is
@@ -49,16 +53,58 @@ func (d Diagonal) Pooled() (precision, left []float64) {
 	return precision, left
 }
 
-// single is the mean squares of weights with the law wide about the means of m, at most the prior's
-// variance: by the law of total variance what sums leave unknown of a weight is at most that on average,
-// and more is an error of the approximations.
-func single(wide, m *gauss.Moments, prior float64) []float64 {
+// predictive is the posterior that predicts with a floor, for errors of the precisions of variance e.
+// Weights of columns that belong together, such as a category's, are good together only: means that
+// are shrunk one by one, each by its own noise, no longer add up. So a mean is the shorter one of two,
+// as if its precision were exact and as the public posterior has it, with the floor. Variances have
+// the floor in the place of the prior's precision.
+func (d Diagonal) predictive(e, prior []float64) *gauss.Moments {
+	n := len(d.Scores)
+	floor := make([]float64, n)
+	for i, p := range prior {
+		floor[i] = max(p, d.Floor)
+	}
+	m := d.alone(e, floor)
+	for i, own := range d.alone(e, prior).Mean {
+		m.Mean[i] = own
+		if public := d.linear(i) / max(d.Precision[i], floor[i]); math.Abs(public) < math.Abs(own) {
+			m.Mean[i] = public
+		}
+	}
+	return m
+}
+
+// alone is the posterior of each weight by itself. Means are as if precisions were exact, and
+// variances have their errors of variance e.
+func (d Diagonal) alone(e, prior []float64) *gauss.Moments {
+	n := len(d.Scores)
+	m := &gauss.Moments{Mean: make([]float64, n), Variance: make([]float64, n)}
+	for i, p := range d.Precision {
+		m.Variance[i] = 1 / prior[i]
+		if p == 0 {
+			continue
+		}
+		weight := p / (p + d.ScoreNoise[i])
+		m.Mean[i] = weight * d.linear(i) / (prior[i] + weight*p)
+		away := m.Mean[i] - d.Origin[i]
+		m.Variance[i] = 1 / (prior[i] + p*p/(p+d.ScoreNoise[i]+e[i]*(away*away+1/prior[i])))
+	}
+	return m
+}
+
+// linear is the linear part of the likelihood's factor.
+func (d Diagonal) linear(i int) float64 { return d.Scores[i] + d.Precision[i]*d.Origin[i] }
+
+// about has the means of m, and the mean squares of weights with the law wide about them, at most the
+// prior's variance: by the law of total variance what sums leave unknown of a weight is at most that on
+// average, and more is an error of the approximations.
+func about(m, wide *gauss.Moments, prior float64) *gauss.Moments {
 	out := make([]float64, len(m.Mean))
 	for i, v := range wide.Variance {
 		away := wide.Mean[i] - m.Mean[i]
 		out[i] = min(max(m.Variance[i], v+away*away), 1/prior)
 	}
-	return out
+	return &gauss.Moments{Mean: m.Mean, Variance: out}
 }
 
 // each is the posterior of each weight by itself under a prior of these precisions, for errors of the
@@ -81,7 +127,7 @@ func (d Diagonal) each(e []float64, r float64, prior []float64) *gauss.Moments {
 				weight = p / (p + d.ScoreNoise[i] + e[i]*square + r*p*away)
 			}
 			m.Variance[i] = 1 / (prior[i] + weight*p)
-			m.Mean[i] = weight * (d.Scores[i] + p*d.Origin[i]) * m.Variance[i]
+			m.Mean[i] = weight * d.linear(i) * m.Variance[i]
 		}
 	}
 	return m

@@ -1,19 +1,33 @@
 package noiseaware
 
-import "choir/learn/gauss"
+import (
+	"gonum.org/v1/gonum/floats"
+
+	"choir/learn/gauss"
+)
 
 // Kept returns the posterior with a mean that is as short as the estimate of James and Stein [JS61]
-// keeps it: where the noise is longer than the signal, that of the prior. The variances of single
-// weights count the way that the mean was moved, up to the prior's.
-func (d Diagonal) Kept() (m *gauss.Moments, marginal []float64) {
-	m, marginal = d.Posterior()
-	share := kept(m, d.Scales.Precisions(d.Prior, len(m.Mean)))
+// keeps that of the weights by themselves: where the noise is longer than the signal, that of the
+// prior. The variances of single weights count the way that the mean was moved, up to the prior's.
+func (d Diagonal) Kept() (m, single *gauss.Moments) {
+	m, single = d.Posterior()
+	prior := d.Scales.Precisions(d.Prior, len(m.Mean))
+	own := m
+	if d.Floor > 0 {
+		var e []float64
+		d.Precision, e = d.Pooled()
+		own = d.alone(e, prior)
+	}
+	share := kept(own, prior)
+	if length := floats.Norm(m.Mean, 2); length > 0 {
+		share = min(1, share*floats.Norm(own.Mean, 2)/length)
+	}
 	for i, x := range m.Mean {
 		m.Mean[i] = share * x
 		away := x - m.Mean[i]
-		marginal[i] = min(marginal[i]+away*away, 1/d.Prior)
+		single.Variance[i] = min(single.Variance[i]+away*away, 1/d.Prior)
 	}
-	return m, marginal
+	return m, single
 }
 
 // kept is the share of a mean that is not noise: the sums alone have an estimate with the variance

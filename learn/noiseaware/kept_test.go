@@ -26,10 +26,10 @@ func TestKept(t *testing.T) {
 	for range draws {
 		noise := draw(0)
 		m, _ := noise.Posterior()
-		short, marginal := noise.Kept()
+		short, single := noise.Kept()
 		whole += floats.Dot(m.Mean, m.Mean)
 		left += floats.Dot(short.Mean, short.Mean)
-		for i, v := range marginal {
+		for i, v := range single.Variance {
 			if v < short.Variance[i] || v > 1/noise.Prior {
 				t.Fatalf("variance %v of a single weight, %v in predictions", v, short.Variance[i])
 			}

@@ -144,7 +144,7 @@ func (l *recordsLaw) at(w []float64) (mu []float64, slope *mat.Dense, scatter *m
 }
 
 // cut is Posterior where it is known what records leave in the scores, near a first posterior.
-func (t Trace) cut(first *gauss.Moments, by revealed) (m *gauss.Moments, marginal []float64, err error) {
+func (t Trace) cut(first *gauss.Moments, by revealed) (m, single *gauss.Moments, err error) {
 	l, err := t.law(by.curvature, by.weights)
 	if err != nil {
 		return nil, nil, err
@@ -156,7 +156,7 @@ func (t Trace) cut(first *gauss.Moments, by revealed) (m *gauss.Moments, margina
 	if err != nil {
 		return nil, nil, err
 	}
-	return m, single(wide, m, t.Prior), nil
+	return m, about(m, wide, t.Prior), nil
 }
 
 // half is the share of the posterior's own variance in the distance that multiplies the curvature's error,

@@ -56,16 +56,16 @@ func TestLawOfCutRecords(t *testing.T) {
 		if exact.Of = nil; known {
 			exact.Of = of
 		}
-		m, variance, err := exact.Posterior()
+		_, single, err := exact.Posterior()
 		if err != nil {
 			t.Fatal(err)
 		}
 		far := 0.0
 		for i, w := range truth {
-			far = max(far, math.Abs(m.Mean[i]-w)/math.Sqrt(variance[i]))
+			far = max(far, math.Abs(single.Mean[i]-w)/math.Sqrt(single.Variance[i]))
 		}
 		if (far < 4) != known {
-			t.Errorf("known %v: %.1f standard deviations from the truth; %v", known, far, m.Mean)
+			t.Errorf("known %v: %.1f standard deviations from the truth; %v", known, far, single.Mean)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package noiseaware
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -99,11 +100,11 @@ func TestSingleWeightsKeepThePrior(t *testing.T) {
 			tr.Spread = append(tr.Spread, make([]float64, 4))
 			tr.CurvaturePoint, tr.CurvatureSpread = tr.Points[s], tr.Spread[s]
 		}
-		m, marginal, err := tr.Posterior()
+		m, single, err := tr.Posterior()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, v := range marginal {
+		for i, v := range single.Variance {
 			if v > 1/tr.Prior {
 				t.Errorf("weight %d has the variance %v", i, v)
 			}
@@ -169,12 +170,12 @@ func TestCoverage(t *testing.T) {
 			in, all := 0.0, 0.0
 			for range 40 {
 				tr, truth := problem(r, h, 5, tc.sd, tc.curvatureSD)
-				m, marginal, err := tr.Posterior()
+				_, single, err := tr.Posterior()
 				if err != nil {
 					t.Fatal(err)
 				}
 				for i, w := range truth {
-					if math.Abs(m.Mean[i]-w) <= 1.6449*math.Sqrt(marginal[i]) {
+					if math.Abs(single.Mean[i]-w) <= 1.6449*math.Sqrt(single.Variance[i]) {
 						in++
 					}
 					all++
@@ -240,18 +241,18 @@ func TestPositive(t *testing.T) {
 func TestDiagonal(t *testing.T) {
 	d := Diagonal{Prior: 1, Scores: []float64{6, -3}, Precision: []float64{2, 5}, Point: []float64{2, -0.5},
 		Origin: make([]float64, 2), ScoreNoise: make([]float64, 2), PrecisionNoise: make([]float64, 2)}
-	m, marginal := d.Posterior()
+	m, single := d.Posterior()
 	if math.Abs(m.Mean[0]-2) > 1e-12 || math.Abs(m.Variance[1]-1.0/6) > 1e-12 {
 		t.Errorf("%+v", m)
 	}
-	if !(marginal[0] > 1.2*m.Variance[0] && marginal[0] <= 1) {
-		t.Errorf("variances %v, %v with correlations", m.Variance, marginal)
+	if !(single.Variance[0] > 1.2*m.Variance[0] && single.Variance[0] <= 1) {
+		t.Errorf("variances %v, %v with correlations", m.Variance, single.Variance)
 	}
 	d.ScoreNoise = []float64{1e12, 1e12}
 	d.PrecisionNoise = []float64{4e12, 4e12}
-	m, marginal = d.Posterior()
-	if math.Abs(m.Mean[0]) > 1e-3 || math.Abs(m.Variance[1]-1) > 0.5 || math.Abs(marginal[0]-1) > 0.5 {
-		t.Errorf("%+v, %v", m, marginal)
+	m, single = d.Posterior()
+	if math.Abs(m.Mean[0]) > 1e-3 || math.Abs(m.Variance[1]-1) > 0.5 || math.Abs(single.Variance[0]-1) > 0.5 {
+		t.Errorf("%+v, %v", m, single)
 	}
 	d.ScoreNoise = []float64{9, 9}
 	d.PrecisionNoise = []float64{36, 36}
@@ -260,5 +261,29 @@ func TestDiagonal(t *testing.T) {
 	m, _ = d.Posterior()
 	if math.Abs(m.Variance[0]-m.Variance[1]) > 1e-6 {
 		t.Errorf("variances %v of precisions within the noise", m.Variance)
+	}
+}
+
+// TestDiagonalFloor: a mean that predicts is never longer than the public posterior's, and an error of
+// the precisions makes intervals wider and moves no mean.
+func TestDiagonalFloor(t *testing.T) {
+	d := Diagonal{Prior: 1, Floor: 50, Scores: []float64{40, 4, 900}, Precision: []float64{20, 20, 600},
+		Point: make([]float64, 3), Origin: make([]float64, 3), ScoreNoise: []float64{400, 4, 400}}
+	e := []float64{0, 0, 0}
+	prior := []float64{1, 1, 1}
+	m := d.predictive(e, prior)
+	// Shrunk by its noise, p h/(p + v + p^2), the first one is 40/42 and the third 540/361.
+	for i, want := range []float64{40.0 / 50, 4.0 / 50, 540.0 / 361} {
+		if math.Abs(m.Mean[i]-want) > 1e-12 {
+			t.Errorf("mean %d is %v, want %v", i, m.Mean[i], want)
+		}
+	}
+	if v := 1 / (50 + 600*600.0/1000); math.Abs(m.Variance[2]-v) > 1e-12 {
+		t.Errorf("variance %v, want %v", m.Variance[2], v)
+	}
+	wide := d.predictive([]float64{400, 400, 400}, prior)
+	if !slices.Equal(wide.Mean, m.Mean) || wide.Variance[2] <= m.Variance[2] {
+		t.Errorf("%v and %v with an error of the precisions, %v and %v without", wide.Mean, wide.Variance,
+			m.Mean, m.Variance)
 	}
 }

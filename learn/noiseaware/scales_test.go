@@ -30,16 +30,16 @@ func TestScales(t *testing.T) {
 			Point: make([]float64, d), Origin: make([]float64, d)}
 	}
 	for name, of := range map[string]func(noise float64, scales Scales) (mean, predicts, single []float64){
-		"curvature": func(noise float64, scales Scales) (mean, predicts, single []float64) {
-			m, marginal, err := trace(noise, scales).Posterior()
+		"curvature": func(noise float64, scales Scales) (mean, predicts, alone []float64) {
+			m, single, err := trace(noise, scales).Posterior()
 			if err != nil {
 				t.Fatal(err)
 			}
-			return m.Mean, m.Variance, marginal
+			return m.Mean, m.Variance, single.Variance
 		},
-		"diagonal": func(noise float64, scales Scales) (mean, predicts, single []float64) {
-			m, marginal := diagonal(noise, scales).Posterior()
-			return m.Mean, m.Variance, marginal
+		"diagonal": func(noise float64, scales Scales) (mean, predicts, alone []float64) {
+			m, single := diagonal(noise, scales).Posterior()
+			return m.Mean, m.Variance, single.Variance
 		},
 	} {
 		_, predicts, single := of(1e12, scales)
@@ -75,9 +75,9 @@ func TestScalesKeepCoverage(t *testing.T) {
 			out.ScoreNoise = append(out.ScoreNoise, 1e4)
 			out.Scores = append(out.Scores, 100*truth[i]+math.Sqrt(100+1e4)*r.NormFloat64())
 		}
-		m, single := out.Posterior()
+		_, single := out.Posterior()
 		for i, w := range truth {
-			if math.Abs(w-m.Mean[i]) <= 1.645*math.Sqrt(single[i]) {
+			if math.Abs(w-single.Mean[i]) <= 1.645*math.Sqrt(single.Variance[i]) {
 				covered++
 			}
 		}

@@ -40,7 +40,7 @@ const (
 // weights about its means. docs/methods.md, section 14, has the law of the sums. Single weights have
 // the prior N(0, 1/Prior), and in predictions a smaller scale of which nothing else is known. The mean
 // is at most as long as what the estimate of James and Stein keeps [JS61]. Errors: gauss.ErrImproper.
-func (t Steps) Posterior() (m *gauss.Moments, marginal []float64, err error) {
+func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 	if len(t.Points) == 0 {
 		return nil, nil, fmt.Errorf("no rounds: %w", gauss.ErrImproper)
 	}
@@ -56,7 +56,7 @@ func (t Steps) Posterior() (m *gauss.Moments, marginal []float64, err error) {
 	if length := floats.Norm(m.Mean, 2); length > 0 {
 		floats.Scale(min(1, share*floats.Norm(wide.Mean, 2)/length), m.Mean)
 	}
-	return m, single(wide, m, t.Prior), nil
+	return m, about(m, wide, t.Prior), nil
 }
 
 // sample returns the moments of the weights, with a scale between low and high.

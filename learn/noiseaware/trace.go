@@ -53,10 +53,10 @@ const lifts = 4
 // passes of the iteration over the error of the curvature; it converges after a few.
 const passes = 8
 
-// Posterior returns the posterior of the weights, with its full covariance, and the variances of
-// single weights about its mean. The moments, which predict, count the curvature's error times the
-// distance from the points to their mean, and the variances the law of this error.
-func (t Trace) Posterior() (m *gauss.Moments, marginal []float64, err error) {
+// Posterior returns the posterior that predicts, with its full covariance, and the means and variances
+// of single weights. Both count the curvature's error times the distance from the points: to the mean,
+// and for single weights by the law of this error.
+func (t Trace) Posterior() (m, single *gauss.Moments, err error) {
 	if len(t.Points) == 0 {
 		return nil, nil, fmt.Errorf("no rounds: %w", gauss.ErrImproper)
 	}
@@ -77,13 +77,17 @@ func (t Trace) Posterior() (m *gauss.Moments, marginal []float64, err error) {
 		at.columns = t.columns(h)
 		at.rate, at.doubt = t.rate(at.columns, weights)
 	}
-	if m, err = t.lifted(bends, &at); err != nil {
+	own, err := t.lifted(bends, &at)
+	if err != nil {
 		return nil, nil, err
 	}
 	if t.Of != nil && at.columns != nil {
-		if cut, marginal, err := t.cut(m, at); err == nil {
-			return cut, marginal, nil
+		if m, single, err = t.cut(own, at); err == nil {
+			return m, single, nil
 		}
+	}
+	if m, err = t.predictive(own, bends, at); err != nil {
+		return nil, nil, err
 	}
 	at.whole = true
 	at.prior = Scales(nil).Precisions(t.Prior, len(at.prior))
@@ -92,7 +96,7 @@ func (t Trace) Posterior() (m *gauss.Moments, marginal []float64, err error) {
 		return nil, nil, err
 	}
 	wide.Mean[len(wide.Mean)-1] += at.lift
-	return m, single(wide, m, t.Prior), nil
+	return m, about(own, wide, t.Prior), nil
 }
 
 // revealed is what the rounds say of a posterior, however scores depend on the weights.

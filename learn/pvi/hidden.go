@@ -22,13 +22,14 @@ func (r *reading) hidden() bool {
 }
 
 // nothing is the prior, in predictions and of single weights.
-func (r *reading) nothing() (m *gauss.Moments, marginal []float64) {
+func (r *reading) nothing() (m, single *gauss.Moments) {
 	d := r.c.Weights()
 	m = &gauss.Moments{Mean: make([]float64, d), Variance: make([]float64, d)}
+	single = &gauss.Moments{Mean: m.Mean}
 	for i, p := range r.scales.Precisions(r.c.PriorPrecision, d) {
 		m.Variance[i] = 1 / p
 		m.Mean[i] = r.prior[i] / r.c.PriorPrecision
-		marginal = append(marginal, 1/r.c.PriorPrecision)
+		single.Variance = append(single.Variance, 1/r.c.PriorPrecision)
 	}
-	return m, marginal
+	return m, single
 }

@@ -159,11 +159,11 @@ func (c Config) stepsPosterior(trace []Observation) (*Posterior, error) {
 			return nil, fmt.Errorf("observation of round %d: %w", o.Round, err)
 		}
 	}
-	m, marginal, err := t.Posterior()
+	m, single, err := t.Posterior()
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	return c.at(m, marginal, false)
+	return c.at(m, single, false)
 }
 
 // addSteps adds a round.

@@ -116,11 +116,11 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 			return nil, fmt.Errorf("observation of round %d: %w", o.Round, err)
 		}
 	}
-	m, marginal, err := r.posterior()
+	m, single, err := r.posterior()
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	q, err := c.at(m, marginal, r.rare)
+	q, err := c.at(m, single, r.rare)
 	if err != nil || c.ResidualFrom == 0 {
 		return q, err
 	}
@@ -128,15 +128,15 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 }
 
 // With returns the posterior with the moments under the likelihood, in the full family if they
-// have a covariance, with these variances of single weights, and for Rare. Errors:
+// have a covariance, with these means and variances of single weights, and for Rare. Errors:
 // gauss.ErrImproper.
-func (l Likelihood) With(m *gauss.Moments, marginal []float64, rare bool) (*Posterior, error) {
-	return l.config().at(m, marginal, rare)
+func (l Likelihood) With(m, single *gauss.Moments, rare bool) (*Posterior, error) {
+	return l.config().at(m, single, rare)
 }
 
 // at returns the posterior with the moments, in the full family if they have a covariance, with these
-// variances of single weights, and for Rare.
-func (c Config) at(m *gauss.Moments, marginal []float64, rare bool) (*Posterior, error) {
+// means and variances of single weights, and for Rare.
+func (c Config) at(m, single *gauss.Moments, rare bool) (*Posterior, error) {
 	c.Family = gauss.MeanField
 	if m.Covariance != nil {
 		c.Family = gauss.Full
@@ -145,7 +145,7 @@ func (c Config) at(m *gauss.Moments, marginal []float64, rare bool) (*Posterior,
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	return &Posterior{cfg: c, natural: natural, moments: m, marginal: marginal, rare: rare}, nil
+	return &Posterior{cfg: c, natural: natural, moments: m, single: single, rare: rare}, nil
 }
 
 // reading is a trace in real numbers.
@@ -263,19 +263,19 @@ func (r *reading) addCurvature(o Observation) error {
 }
 
 // posterior returns the moments, and the variances of single weights where they are others.
-func (r *reading) posterior() (m *gauss.Moments, marginal []float64, err error) {
+func (r *reading) posterior() (m, single *gauss.Moments, err error) {
 	if len(r.points) == 0 {
 		return nil, nil, fmt.Errorf("no round of learning: %w", gauss.ErrImproper)
 	}
 	if r.hidden() {
-		m, marginal = r.nothing()
-		return m, marginal, nil
+		m, single = r.nothing()
+		return m, single, nil
 	}
 	curvature, ok := r.curvature()
 	known := r.recorded()
 	if !ok || known == nil && r.sparse {
-		m, marginal = r.settled().Posterior()
-		return m, marginal, nil
+		m, single = r.settled().Posterior()
+		return m, single, nil
 	}
 	t := noiseaware.Trace{Prior: r.c.PriorPrecision, Scales: r.scales, Points: r.points,
 		Noise: r.covariance(), Curvature: curvature}
@@ -393,6 +393,15 @@ func (r *reading) curvature() (noiseaware.Curvature, bool) {
 	return out, true
 }
 
+// predictedFloor is the least precision of the public posterior of classes, for predictions. Weights of a
+// linear model have public scales for that.
+func (c Config) predictedFloor() float64 {
+	if c.Model == Linear {
+		return 0
+	}
+	return c.PrecisionFloor
+}
+
 // settled is where the state would go without noise, the response of the damped recursion
 // being linear: of the way from the start the state has gone all but the share left.
 func (r *reading) settled() noiseaware.Diagonal {
@@ -405,8 +414,9 @@ func (r *reading) settled() noiseaware.Diagonal {
 	}
 	floats.Scale(1/floats.Sum(weights), weights)
 	d := r.c.Weights()
-	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scales: r.scales, Scores: make([]float64, d),
-		Precision: make([]float64, d), Point: make([]float64, d), Origin: make([]float64, d)}
+	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scales: r.scales, Floor: r.c.predictedFloor(),
+		Scores: make([]float64, d), Precision: make([]float64, d), Point: make([]float64, d),
+		Origin: make([]float64, d)}
 	for s, w := range weights {
 		floats.AddScaled(out.Scores, w, r.naturals[s][:d])
 		floats.AddScaled(out.Precision, -2*w, r.naturals[s][d:2*d])

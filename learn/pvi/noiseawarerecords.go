@@ -59,19 +59,19 @@ func (c Config) climbingPosterior(trace []Observation) (*Posterior, error) {
 	if len(r.points) == 0 {
 		return nil, fmt.Errorf("no round of learning: %w", gauss.ErrImproper)
 	}
-	m, marginal, err := r.posterior()
+	m, single, err := r.posterior()
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	return c.at(m, marginal, r.rare)
+	return c.at(m, single, r.rare)
 }
 
 // posterior returns the moments, and the variances of single weights where they are others.
-func (r *climbing) posterior() (m *gauss.Moments, marginal []float64, err error) {
+func (r *climbing) posterior() (m, single *gauss.Moments, err error) {
 	curvature, ok := r.curvature()
 	if !ok {
-		m, marginal = r.settled().Kept()
-		return m, marginal, nil
+		m, single = r.settled().Kept()
+		return m, single, nil
 	}
 	if p := r.c.params(); p.Sampling != SamplingNone {
 		curvature.SD = math.Hypot(curvature.SD, r.sampled(curvature.Matrix, p))
@@ -193,7 +193,8 @@ func (r *climbing) path(q []float64, o Observation) (means [][]float64, weights 
 // last point is less reliable.
 func (r *climbing) settled() noiseaware.Diagonal {
 	n, d := len(r.points), r.c.Weights()
-	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scales: r.scales, Scores: make([]float64, d),
+	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scales: r.scales, Floor: r.c.predictedFloor(),
+		Scores:    make([]float64, d),
 		Precision: make([]float64, d), Point: make([]float64, d), ScoreNoise: make([]float64, d),
 		PrecisionNoise: make([]float64, d)}
 	mean := make([]float64, d)

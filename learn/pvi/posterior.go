@@ -19,9 +19,9 @@ type Posterior struct {
 	by      model.Predictive
 	recode  func(x []float64) []float64 // of records to predict; nil: none
 	draws   [][]float64
-	// marginal has the variances of single weights where they are not those of moments, which
-	// predict; see NoiseAware.
-	marginal []float64
+	// single has the means and variances of single weights where they are not those of moments,
+	// which predict; see NoiseAware.
+	single   *gauss.Moments
 	rare     bool
 	measured *Measured
 }
@@ -30,23 +30,23 @@ type Posterior struct {
 // as NoiseAware knows.
 func (p *Posterior) Rare() bool { return p.rare }
 
-// WithSD returns the posterior with these standard deviations of single weights, by which
-// SD and Covariance answer. Predictions don't change.
-func (p *Posterior) WithSD(sd []float64) *Posterior {
+// WithWeights returns the posterior with these means and standard deviations of single weights, by
+// which Mean, SD and Covariance answer. Predictions don't change.
+func (p *Posterior) WithWeights(mean, sd []float64) *Posterior {
 	with := *p
-	with.marginal = make([]float64, len(sd))
+	with.single = &gauss.Moments{Mean: mean, Variance: make([]float64, len(sd))}
 	for i, s := range sd {
-		with.marginal[i] = s * s
+		with.single.Variance[i] = s * s
 	}
 	return &with
 }
 
-// variances of single weights.
-func (p *Posterior) variances() []float64 {
-	if p.marginal != nil {
-		return p.marginal
+// weights are the moments of single weights.
+func (p *Posterior) weights() *gauss.Moments {
+	if p.single != nil {
+		return p.single
 	}
-	return p.moments.Variance
+	return p.moments
 }
 
 // WithDraws returns the posterior of a logistic model with draws from it, over which it
@@ -99,12 +99,12 @@ func (c Config) posterior(natural []float64) (*Posterior, error) {
 func (p *Posterior) Natural() []float64 { return p.natural }
 
 // Mean returns the posterior mean of every weight.
-func (p *Posterior) Mean() []float64 { return p.moments.Mean }
+func (p *Posterior) Mean() []float64 { return p.weights().Mean }
 
 // SD returns the marginal posterior standard deviation of every weight.
 func (p *Posterior) SD() []float64 {
 	sd := make([]float64, len(p.moments.Variance))
-	for i, v := range p.variances() {
+	for i, v := range p.weights().Variance {
 		sd[i] = math.Sqrt(v)
 	}
 	return sd
@@ -114,10 +114,11 @@ func (p *Posterior) SD() []float64 {
 // variances of SD.
 func (p *Posterior) Covariance() *mat.SymDense {
 	c := mat.NewSymDense(len(p.moments.Variance), nil)
-	for i, v := range p.variances() {
+	single := p.weights().Variance
+	for i, v := range single {
 		c.SetSym(i, i, v)
 		for j := 0; p.moments.Covariance != nil && j < i; j++ {
-			wider := math.Sqrt(v / p.moments.Variance[i] * p.variances()[j] / p.moments.Variance[j])
+			wider := math.Sqrt(v / p.moments.Variance[i] * single[j] / p.moments.Variance[j])
 			c.SetSym(i, j, wider*p.moments.Covariance.At(i, j))
 		}
 	}

@@ -119,7 +119,7 @@ func (m *MCMC) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error
 	if err != nil {
 		return nil, err
 	}
-	return q.WithDraws(d.Draws).WithSD(d.SD()), nil
+	return q.WithDraws(d.Draws).WithWeights(q.Mean(), d.SD()), nil
 }
 
 // NoiseAware implements Spec. The tests and the trace posterior count the noise already.

@@ -387,8 +387,8 @@ func (f *ModelFile) posterior() (*pvi.Posterior, error) {
 		}
 		q = q.WithDraws(f.Draws.Values)
 	}
-	if f.NoiseIncluded && p.Family == gauss.MeanField && len(f.SD) == len(q.Mean()) {
-		q = q.WithSD(f.SD)
+	if f.NoiseIncluded && len(f.Mean) == len(q.Mean()) && len(f.SD) == len(f.Mean) {
+		q = q.WithWeights(f.Mean, f.SD)
 	}
 	if f.Centres == nil {
 		return q, nil
