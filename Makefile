@@ -44,7 +44,7 @@ SERIAL := internal/house crypto/identity crypto/internal/msm learn/dataset lab/c
 
 # Packages with long tables, which run under the race detector by a sample of their rows, and
 # in full without it.
-LONG := attack/simulate attack/simulate/mixnet attack/collude session/run lab/experiment
+LONG := lab/experiment attack/simulate attack/collude session/run attack/simulate/mixnet
 
 # Tests of the whole program start the real binary, which the race detector does not see.
 REAL := cmd/choir
@@ -59,9 +59,9 @@ race:
 LEFT = $(sort $(patsubst %/,%,$(dir $(shell grep -l 'testing\.Short()' $(addsuffix /*_test.go,$(SERIAL))))))
 
 # In full, without the race detector: every row, every byte, every seed, and the tests that
-# are tagged !race.
+# are tagged !race. The longest begin first, so that none is left alone at the end.
 full:
-	$(GO) test -vet=off -timeout 15m $(addprefix ./,$(LEFT)) $(addprefix ./,$(LONG)) ./protocol/verify ./attack/threat ./learn/pvi
+	$(GO) test -vet=off -timeout 15m $(addprefix ./,$(LONG)) $(addprefix ./,$(LEFT)) ./protocol/verify ./attack/threat ./learn/pvi
 
 # What `make test` leaves out of the tests of the whole program.
 processes:

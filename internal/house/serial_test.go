@@ -47,7 +47,7 @@ func TestSerialPackagesAreSerial(t *testing.T) {
 }
 
 // full begins the recipe of the long tests.
-const full = "\t$(GO) test -vet=off -timeout 15m $(addprefix ./,$(LEFT)) $(addprefix ./,$(LONG))"
+const full = "\t$(GO) test -vet=off -timeout 15m $(addprefix ./,$(LONG)) $(addprefix ./,$(LEFT))"
 
 // TestUntaggedRunSeesEveryTest: a test file that is left out under the race detector is in
 // a package that the Makefile also tests without it.
