@@ -195,40 +195,11 @@ func (t Trace) solved(first *gauss.Moments, l *recordsLaw, by revealed, own floa
 // step is the posterior for scores that are linear in the weights around w.
 func (t Trace) step(w, score, mu []float64, slope *mat.Dense, scatter *mat.SymDense) (*gauss.Moments, error) {
 	d := len(w)
-	var c mat.Cholesky
-	if !c.Factorize(scatter) {
-		return nil, fmt.Errorf("scatter: %w", gauss.ErrImproper)
-	}
-	var weighted mat.Dense
-	if err := c.SolveTo(&weighted, slope); failed(err) {
-		return nil, fmt.Errorf("scatter: %w", err)
-	}
-	var information mat.Dense
-	information.Mul(slope.T(), &weighted)
-	precision := mat.NewSymDense(d, nil)
-	for i := range d {
-		for j := i; j < d; j++ {
-			precision.SetSym(i, j, 0.5*(information.At(i, j)+information.At(j, i)))
-		}
-		precision.SetSym(i, i, precision.At(i, i)+t.Prior)
-	}
-	if !c.Factorize(precision) {
-		return nil, fmt.Errorf("posterior: %w", gauss.ErrImproper)
-	}
-	left := mat.NewVecDense(d, nil)
+	left, prior := mat.NewVecDense(d, nil), make([]float64, d)
 	left.MulVec(slope, mat.NewVecDense(d, w))
 	for i := range d {
 		left.SetVec(i, left.AtVec(i)+score[i]-mu[i])
+		prior[i] = t.Prior
 	}
-	var right mat.VecDense
-	right.MulVec(weighted.T(), left)
-	m := &gauss.Moments{Mean: make([]float64, d), Covariance: mat.NewSymDense(d, nil)}
-	if err := c.SolveVecTo(mat.NewVecDense(d, m.Mean), &right); failed(err) {
-		return nil, fmt.Errorf("posterior: %w", err)
-	}
-	if err := c.InverseTo(m.Covariance); failed(err) {
-		return nil, fmt.Errorf("posterior: %w", err)
-	}
-	m.Variance = diagonal(m.Covariance)
-	return m, nil
+	return given(slope, scatter, left, prior)
 }

@@ -291,16 +291,23 @@ func solve(h, own *mat.SymDense, b *mat.VecDense, variance, prior []float64) (*g
 		scatter.SetSym(i, i, scatter.At(i, i)+v)
 	}
 	ridge(scatter)
+	return given(h, scatter, b, prior)
+}
+
+// given returns the posterior of w for b ~ N(slope w, scatter) and w ~ N(0, diag(1/prior)).
+func given(slope mat.Matrix, scatter *mat.SymDense, b *mat.VecDense,
+	prior []float64) (*gauss.Moments, error) {
+	d := len(prior)
 	var c mat.Cholesky
 	if !c.Factorize(scatter) {
 		return nil, fmt.Errorf("scatter: %w", gauss.ErrImproper)
 	}
-	var weighted mat.Dense // (H+V)^-1 H
-	if err := c.SolveTo(&weighted, h); failed(err) {
+	var weighted mat.Dense // scatter^-1 slope
+	if err := c.SolveTo(&weighted, slope); failed(err) {
 		return nil, fmt.Errorf("scatter: %w", err)
 	}
 	var information mat.Dense
-	information.Mul(h, &weighted)
+	information.Mul(slope.T(), &weighted)
 	precision := mat.NewSymDense(d, nil)
 	for i := range d {
 		for j := i; j < d; j++ {
