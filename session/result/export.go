@@ -34,8 +34,8 @@ type ModelFile struct {
 	State         []int64   `json:"state"`             // the public model, grid units
 	Columns       []string  `json:"columns,omitempty"` // names of the weights
 	Mean          []float64 `json:"mean,omitempty"`    // posterior mean; the sum under a plan of sums
-	// SD is of single weights. Where the correlations of the columns are not known it counts
-	// them; the predictive does not.
+	// Mean and SD are of single weights, and Predictive is of all together: its means may be
+	// others, and its variances do not count correlations of columns that are not known.
 	SD []float64 `json:"sd,omitempty"`
 	// Noise tells whether the posterior counts the privacy noise, in a sentence; NoiseIncluded
 	// for programs. Mean, SD and Predictive are those of this posterior.
@@ -387,8 +387,12 @@ func (f *ModelFile) posterior() (*pvi.Posterior, error) {
 		}
 		q = q.WithDraws(f.Draws.Values)
 	}
-	if f.NoiseIncluded && len(f.Mean) == len(q.Mean()) && len(f.SD) == len(f.Mean) {
-		q = q.WithWeights(f.Mean, f.SD)
+	if n := len(q.Mean()); f.NoiseIncluded && len(f.Mean) == n && len(f.SD) == n {
+		mean := q.Mean()
+		if p.Model == pvi.Logistic && p.Family == gauss.Full && f.Draws == nil {
+			mean = f.Mean // after curvature rounds predictions have means of their own
+		}
+		q = q.WithWeights(mean, f.SD)
 	}
 	if f.Centres == nil {
 		return q, nil
