@@ -158,6 +158,70 @@ func TestResidualsMeasureTheNoise(t *testing.T) {
 	}
 }
 
+// TestResidualsWithoutAParty: a residual round counts the records of the parties that answer, whether another
+// one misses that round, earlier ones, or all others. The noise is that of the data, and the records that the
+// weights are learnt from are those of all parties that learn.
+func TestResidualsWithoutAParty(t *testing.T) {
+	const rounds, own = 12, 0.3
+	rows := []int{1500, 900, 600}
+	shares := []float64{0.5, 0.3, 0.2}
+	c := residualConfig(gauss.MeanField, rounds+1)
+	quiet := c
+	quiet.NoiseSD = own
+	var parts []Data
+	for k, n := range rows {
+		parts = append(parts, dense(quiet, uint64(10+k), n))
+	}
+	for name, absent := range map[string]func(round int) bool{
+		"the residual round": func(round int) bool { return round == rounds },
+		"earlier rounds":     func(round int) bool { return round < rounds && round%3 == 1 },
+		"the first rounds":   func(round int) bool { return round < 6 },
+		"rounds of learning": func(round int) bool { return round < rounds },
+	} {
+		for _, sd := range []float64{0, 10} { // of a party's contribution; the clip is 60
+			var sets [][]int
+			for round := range rounds + 1 {
+				if set := []int{0, 2}; absent(round) {
+					sets = append(sets, set)
+				} else {
+					sets = append(sets, []int{0, 1, 2})
+				}
+			}
+			trace := attend(t, c, parts, shares, sets, sd)
+			learnt, answered := rows[0]+rows[2], 0
+			if !absent(0) || !absent(rounds-1) {
+				learnt += rows[1]
+			}
+			for _, k := range sets[rounds] {
+				answered += rows[k]
+			}
+			last := trace[rounds]
+			one := c.Clip - c.Clip/8
+			got := math.Ldexp(float64(last.Sum[1]), -int(c.FracBits)) / one
+			noise := sd * math.Sqrt(float64(len(last.Set)))
+			if math.Abs(got-float64(answered)) > 5*noise/one+1e-9 {
+				t.Errorf("without a party in %s, noise %g: %g records, want %d", name, sd, got, answered)
+			}
+			r := reading{c: c, attendance: c.attendance(trace)}
+			if n := r.others(last) * float64(answered); math.Abs(n-float64(learnt)) > 1e-6 {
+				t.Errorf("without a party in %s: learnt from %g records, want %d", name, n, learnt)
+			}
+			q, err := c.NoiseAware(trace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// As in TestResidualsMeasureTheNoise.
+			n := float64(answered)
+			tol := 5 * math.Hypot(ResidualLimit*c.NoiseSD*c.NoiseSD*noise/(2*c.Clip*n), own*own*math.Sqrt(2/n))
+			v, m := q.Likelihood().NoiseSD*q.Likelihood().NoiseSD, q.Measured()
+			if math.Abs(v-own*own) > tol || m == nil || !(m.Lower <= own && own <= m.Upper) {
+				t.Errorf("without a party in %s, noise %g: variance %g, want %g +- %g; %+v", name, sd, v, own*own,
+					tol, m)
+			}
+		}
+	}
+}
+
 // TestResidualsThatNoiseHides: where the noise hides how many records there are, or other parties' records
 // were summed, the noise is the plan's.
 func TestResidualsThatNoiseHides(t *testing.T) {
