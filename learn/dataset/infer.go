@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"sync"
 )
 
 // InferSchema derives a schema from the rows: columns in file order; numbers with their
@@ -69,28 +70,53 @@ func manyTexts(texts, records int) bool { return texts >= leastIdentifiers && 2*
 // identifiers or free text.
 const leastIdentifiers = 32
 
-// almostNumbers rejects a column that is numeric except for texts such as NA, or for
-// numbers that are not finite: as categories, each of its numbers would become a column.
+// almostNumbers rejects a column that is numeric except for texts such as NA, for numbers that
+// are not finite, or for commas of two meanings: as categories, each of its numbers would
+// become a column.
 func (rec *Records) almostNumbers(i int) error {
-	numbers, line := 0, 0
+	numbers, line, why := 0, 0, errNotNumber
+	read := rec.reader()
 	for row, cells := range rec.Cells {
-		_, err := rec.number(cells[i])
-		switch {
-		case err == nil:
+		_, err := read(cells[i])
+		doubtful := errors.Is(err, errThousands)
+		if err == nil || doubtful {
 			numbers++
-		case noNumber(cells[i]):
-		case figure(cells[i]) || absent(cells[i]):
-			if line == 0 {
-				line = rec.Lines[row]
-			}
-		default:
+		}
+		switch {
+		case err == nil || noNumber(cells[i]):
+		case !figure(cells[i]) && !absent(cells[i]):
 			return nil
+		case line == 0:
+			line = rec.Lines[row]
+			if doubtful {
+				why = errThousands
+			}
 		}
 	}
 	if numbers == 0 || line == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w; this is line %d of a column of numbers", errNotNumber, line)
+	return fmt.Errorf("%w; this is line %d of a column of numbers", why, line)
+}
+
+// reader reads cells as number does, and takes a comma that may separate thousands for a decimal
+// one where another number of the file can have no other.
+func (rec *Records) reader() func(cell string) (float64, error) {
+	shown := sync.OnceValue(func() bool {
+		return slices.ContainsFunc(rec.Cells, func(cells []string) bool {
+			return slices.ContainsFunc(cells, func(cell string) bool {
+				_, err := rec.number(cell)
+				return err == nil && commaNumber.MatchString(cell)
+			})
+		})
+	})
+	return func(cell string) (float64, error) {
+		v, err := rec.number(cell)
+		if errors.Is(err, errThousands) && shown() {
+			return decimal(cell)
+		}
+		return v, err
+	}
 }
 
 func (rec *Records) inferTarget(i int) (Column, error) {
@@ -119,11 +145,12 @@ func (rec *Records) inferLabels(i int) (Column, error) {
 // numbers returns the present values of a column, or false if one is not a number.
 func (rec *Records) numbers(i int) ([]float64, bool) {
 	values := make([]float64, 0, len(rec.Cells))
+	read := rec.reader()
 	for _, cells := range rec.Cells {
 		if noNumber(cells[i]) {
 			continue
 		}
-		v, err := rec.number(cells[i])
+		v, err := read(cells[i])
 		if err != nil {
 			return nil, false
 		}

@@ -292,8 +292,9 @@ var (
 	errNotNumber    = errors.New("not a finite decimal number; leave the cell empty if the value is missing")
 	errDecimalComma = errors.New("not a finite decimal number: a comma in a number; write a decimal point, " +
 		"or separate the fields by semicolons")
-	errThousands = errors.New("not a finite decimal number: the comma may separate thousands or decimals, " +
-		"and the column's range doesn't tell which; write 1500 or 1.5")
+	errThousands = errors.New("not a finite decimal number: the comma of one like 1,500 separates decimals " +
+		"(1.5) or thousands (1500), and nothing tells which; write 1.5 or 1500, or agree on a schema whose " +
+		"range for the column has only one of the two")
 )
 
 // A number with a comma, and one whose comma may also separate thousands.
@@ -315,22 +316,25 @@ func (rec *Records) number(cell string) (float64, error) {
 	case thousandNumber.MatchString(cell):
 		return 0, errThousands
 	}
-	return parseNumber(strings.Replace(cell, ",", ".", 1))
+	return decimal(cell)
 }
+
+// decimal reads a number with a decimal comma.
+func decimal(cell string) (float64, error) { return parseNumber(strings.Replace(cell, ",", ".", 1)) }
 
 // thousands reads a number whose comma may separate thousands or decimals: as the one of the
 // two that is within the column's public range.
 func (r *Range) thousands(cell string) (float64, error) {
-	decimal, err := parseNumber(strings.Replace(cell, ",", ".", 1))
+	part, err := decimal(cell)
 	if err != nil {
 		return 0, err
 	}
-	whole := 1000 * decimal
+	whole := 1000 * part
 	within := func(v float64) bool { return r.Lo <= v && v <= r.Hi }
 	switch {
-	case within(decimal) && !within(whole):
-		return decimal, nil
-	case within(whole) && !within(decimal):
+	case within(part) && !within(whole):
+		return part, nil
+	case within(whole) && !within(part):
 		return math.Round(whole), nil
 	}
 	return 0, errThousands

@@ -211,6 +211,42 @@ func TestInferRefusesAlmostNumbers(t *testing.T) {
 	}
 }
 
+// TestInferCommas: a comma that may separate thousands is a decimal one where another number of the file can
+// have no other; else a schema's draft has a column of numbers, and inferring one names both meanings.
+func TestInferCommas(t *testing.T) {
+	for text, want := range map[string]string{
+		"x;z;y\n5,082;1;0\n1,250;2;1\n0,500;3;0\n":   "", // in the column
+		"x;z;y\n5,082;1,5;0\n1,250;2;1\n2,500;3;0\n": "", // in another
+		"x;z;y\n5,082;1;0\n1,250;2;1\n2,500;3;0\n":   "line 2",
+		"x;z;y\n5;1;0\n1,250;2;1\n2,500;3;0\n":       "line 3",
+	} {
+		rec := read(t, text)
+		s, err := rec.InferSchema("y", true)
+		if want == "" {
+			if err != nil {
+				t.Errorf("%q: %v", text, err)
+				continue
+			}
+			if table, err := rec.Encode(s); err != nil || s.Columns[0].Numeric.Hi != 5.082 || table.X[0] <= 0 ||
+				table.X[table.Cols()] >= 0 {
+				t.Errorf("%q: %+v, %v", text, s.Columns[0].Numeric, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "1,250") ||
+			!strings.Contains(err.Error(), "write 1.5 or 1500") {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+		d, err := rec.DraftSchema("y")
+		if err != nil || !strings.Contains(string(d.Text), "x = \"?\"    # a number: ") {
+			t.Errorf("%q: %s, %v", text, d.Text, err)
+		}
+	}
+	if _, err := read(t, "x;y\n1,250;0\nB12;1\n").InferSchema("y", true); err != nil {
+		t.Errorf("categories: %v", err)
+	}
+}
+
 // TestWrongEncoding is named as such.
 func TestWrongEncoding(t *testing.T) {
 	for _, text := range []string{"\xff\xfea\x00,\x00b\x00\n\x00", "\xfe\xff\x00a\x00\n"} {
