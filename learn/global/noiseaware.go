@@ -37,6 +37,7 @@ func (c Config) NoiseAware(trace []pvi.Observation) (*pvi.Posterior, error) {
 		if c.curvatureRound(o.Round) {
 			k.add(o)
 			t.CurvaturePoint, t.CurvatureSpread = mean, spread
+			t.Public, _ = c.parameters(s.mean)
 			continue
 		}
 		t.Spread = append(t.Spread, spread)

@@ -200,3 +200,39 @@ func TestDrowned(t *testing.T) {
 		})
 	}
 }
+
+// TestPredictsNearTheAverage: where noise hides the curvature predictions stay near those of the averaged
+// means. Those at the last of steps that noise throws far lose .03 nats or more.
+func TestPredictsNearTheAverage(t *testing.T) {
+	data := classes(5, 3000, 4)
+	c := curved(60, Adam, 0.3)
+	c.Averaging = 3
+	c.CurvatureBound = 1000 // far too much noise
+	trace := revealed(t, c, data, 60+c.CurvatureSlices(), 500)
+	raw := trace[len(trace)-1].Raw
+	thrown := slices.Clone(raw)
+	copy(thrown[3*c.Dim():], raw[:c.Dim()])
+	var scores []float64
+	for _, state := range [][]int64{raw, thrown} {
+		q, err := c.Posterior(state)
+		scores = append(scores, likelihood(t, q, err, data))
+	}
+	q, err := c.NoiseAware(trace)
+	scores = append(scores, likelihood(t, q, err, data))
+	if at, last, got := scores[0], scores[1], scores[2]; !(last < at-0.03 && got > at-0.01) {
+		t.Errorf("averaged means predict %.3f, the last %.3f, with the noise counted %.3f", at, last, got)
+	}
+}
+
+// likelihood is the mean log-likelihood of data.
+func likelihood(t *testing.T, q *pvi.Posterior, err error, data pvi.Data) float64 {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := q.Evaluate(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.LogLikelihood
+}

@@ -166,7 +166,7 @@ func (t Trace) Rare() (bool, error) {
 	if d := h.matrix.SymmetricDim(); !(h.matrix.At(d-1, d-1) > 0) {
 		return false, nil
 	}
-	weights, err := t.weights(h.matrix)
+	weights, err := t.weights(h.matrix, t.last(), 0)
 	if err != nil {
 		return false, err
 	}

@@ -29,7 +29,10 @@ type Trace struct {
 	// model.
 	Spread                          [][]float64
 	CurvatureSpread, CurvaturePoint []float64
-	Records                         float64 // of the scores and the curvature; 0: not known
+	// Public is the mean of the public posterior of a logistic model that predicts without counting the noise;
+	// nil: not known.
+	Public  []float64
+	Records float64 // of the scores and the curvature; 0: not known
 	// Mix, if not nil, are the shares of every round's score that are of the points At, over Gaussians of the
 	// variances AtSpread, where Points and Spread are means of these; each row adds up to 1. Errors are the
 	// covariances of what the scores lack of all records', in curvatures.
@@ -64,7 +67,7 @@ func (t Trace) Posterior() (m, single *gauss.Moments, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	weights, err := t.weights(h.matrix)
+	weights, err := t.weights(h.matrix, t.last(), 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -104,6 +107,7 @@ type revealed struct {
 	curvature estimate
 	weights   []float64 // of the rounds
 	prior     []float64 // precisions of the weights
+	centre    []float64 // the prior's mean; nil: 0
 	// whole reports that the distance to the weights, by which the curvature's error is multiplied, is
 	// that to each of them, and not to their mean.
 	whole bool
@@ -186,8 +190,12 @@ func (t Trace) along(curve bend, by revealed) (*gauss.Moments, error) {
 		pull.ScaleSym(f, curve.pull)
 		scatter.ScaleSym(f, l.scatter)
 		var err error
-		if m, err = solve(pull, scatter, l.start, by.curvature.error(variance, away), by.prior); err != nil {
+		start := by.from(pull, l.start)
+		if m, err = solve(pull, scatter, start, by.curvature.error(variance, away), by.prior); err != nil {
 			return nil, err
+		}
+		if by.centre != nil {
+			floats.Add(m.Mean, by.centre)
 		}
 		lifted := append([]float64(nil), m.Mean...)
 		lifted[d-1] += by.lift
@@ -206,32 +214,57 @@ func (t Trace) along(curve bend, by revealed) (*gauss.Moments, error) {
 	return newDistant(t, l, by).moments(m)
 }
 
-// weights returns the rounds' weights of least variance. A score far from the last point is
-// less reliable, since the curvature changes on the way: the mean square of the distance,
-// in scores, adds to the round's variance.
-func (t Trace) weights(h *mat.SymDense) ([]float64, error) {
+// from is what the scores say of the way from the prior's mean.
+func (by revealed) from(pull *mat.SymDense, start *mat.VecDense) *mat.VecDense {
+	if by.centre == nil {
+		return start
+	}
+	way := mat.NewVecDense(len(by.centre), nil)
+	way.MulVec(pull, mat.NewVecDense(len(by.centre), by.centre))
+	way.SubVec(start, way)
+	return way
+}
+
+// last is the point of the last round.
+func (t Trace) last() []float64 {
+	if t.Errors != nil {
+		return t.At[len(t.At)-1]
+	}
+	return t.Points[len(t.Points)-1]
+}
+
+// weights returns the rounds' weights of least variance for the score at a point. One far from it is less
+// reliable, since the curvature changes on the way: the mean square of the distance, in scores, adds to the
+// round's variance. An error of the curvature, of this variance on an entry, is the same for all rounds:
+// it adds itself times the products of their distances.
+func (t Trace) weights(h *mat.SymDense, at []float64, wrong float64) ([]float64, error) {
 	n := len(t.Points)
-	last := t.Points[n-1]
 	k := mat.NewSymDense(n, nil)
 	k.CopySym(t.Noise)
 	if t.Errors != nil {
-		last = t.At[len(t.At)-1]
 		var errors mat.SymDense
-		errors.ScaleSym(mat.Trace(h)/float64(len(last)), t.Errors)
+		errors.ScaleSym(mat.Trace(h)/float64(len(at)), t.Errors)
 		k.AddSym(k, &errors)
 	}
+	ways := mat.NewDense(n, len(at), nil)
 	for s := range t.Points {
 		far := 0.0
 		t.parts(s, func(share float64, point, _ []float64) {
 			for i, x := range point {
-				step := h.At(i, i) * (x - last[i])
+				step := h.At(i, i) * (x - at[i])
 				far += share * step * step / float64(len(point))
 			}
 		})
 		if t.Sampling != nil {
-			far += t.Sampling[s] * mat.Trace(h) / float64(len(last))
+			far += t.Sampling[s] * mat.Trace(h) / float64(len(at))
 		}
 		k.SetSym(s, s, k.At(s, s)+far)
+		floats.SubTo(ways.RawRowView(s), t.Points[s], at)
+	}
+	if wrong > 0 {
+		var shared mat.SymDense
+		shared.SymOuterK(wrong, ways)
+		k.AddSym(k, &shared)
 	}
 	out := make([]float64, n)
 	floats.AddConst(1, out)

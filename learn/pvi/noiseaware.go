@@ -286,6 +286,7 @@ func (r *reading) posterior() (m, single *gauss.Moments, err error) {
 		t.Spread = r.spreads
 		t.CurvatureSpread = r.spread
 		t.CurvaturePoint = r.at
+		t.Public = r.at
 		t.Records = r.records
 	}
 	r.mixed(&t)

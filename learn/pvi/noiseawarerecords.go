@@ -93,6 +93,7 @@ func (r *climbing) posterior() (m, single *gauss.Moments, err error) {
 		t.Spread = r.spreads
 		t.CurvatureSpread = r.spread
 		t.CurvaturePoint = r.at
+		t.Public = r.at
 		t.Records = r.records
 	}
 	if r.rare, err = t.Rare(); err != nil {
