@@ -46,7 +46,8 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 	}
 	whole := 1 / math.Sqrt(t.Prior)
 	wide := t.sample(whole, whole)
-	share := kept(wide, Scales(nil).Precisions(t.Prior, len(wide.Mean)))
+	prior := Scales(nil).Precisions(t.Prior, len(wide.Mean))
+	share := kept(wide, prior, prior)
 	high := whole
 	if t.Scale > 0 {
 		high = min(whole, t.Scale)

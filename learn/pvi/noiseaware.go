@@ -403,17 +403,22 @@ func (c Config) predictedFloor() float64 {
 	return c.PrecisionFloor
 }
 
-// settled is where the state would go without noise, the response of the damped recursion
-// being linear: of the way from the start the state has gone all but the share left.
-func (r *reading) settled() noiseaware.Diagonal {
-	n := len(r.points)
-	weights := make([]float64, n)
+// settling are the weights of the rounds in the state, without its start.
+func (r *reading) settling() []float64 {
+	weights := make([]float64, len(r.dampings))
 	left := 1.0
-	for s := n - 1; s >= 0; s-- {
+	for s := len(weights) - 1; s >= 0; s-- {
 		weights[s] = r.dampings[s] * left
 		left *= 1 - r.dampings[s]
 	}
 	floats.Scale(1/floats.Sum(weights), weights)
+	return weights
+}
+
+// settled is where the state would go without noise, the response of the damped recursion
+// being linear: of the way from the start the state has gone all but the share left.
+func (r *reading) settled() noiseaware.Diagonal {
+	weights := r.settling()
 	d := r.c.Weights()
 	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scales: r.scales, Floor: r.c.predictedFloor(),
 		Scores: make([]float64, d), Precision: make([]float64, d), Point: make([]float64, d),
@@ -423,7 +428,7 @@ func (r *reading) settled() noiseaware.Diagonal {
 		floats.AddScaled(out.Precision, -2*w, r.naturals[s][d:2*d])
 		floats.AddScaled(out.Point, w, r.points[s])
 	}
-	w := mat.NewVecDense(n, weights)
+	w := mat.NewVecDense(len(weights), weights)
 	v, errors := mat.Inner(w, r.covariance(), w), r.lacking(weights)
 	for i := range d {
 		out.ScoreNoise = append(out.ScoreNoise, v+errors*max(0, out.Precision[i]))

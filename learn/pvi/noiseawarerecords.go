@@ -155,6 +155,8 @@ func (r *climbing) add(o Observation) error {
 		score[i] = natural[i] - precision[i]*point[i]
 		noise[i] = v/spread[i] + doubt[i]*wide
 	}
+	damping := math.Ldexp(float64(c.dampingUnits(o.Round)), -int(c.DampingBits))
+	r.dampings = append(r.dampings, damping*moved)
 	r.lacks = append(r.lacks, r.lack)
 	r.points = append(r.points, point)
 	r.spreads = append(r.spreads, spread)
@@ -190,28 +192,14 @@ func (r *climbing) path(q []float64, o Observation) (means [][]float64, weights 
 	return means, weights, moved
 }
 
-// settled is the mean of the rounds of least variance. As in a noiseaware.Trace, a round far from the
-// last point is less reliable.
+// settled is where the state would go without noise. Columns that are correlated bend the scores more
+// than each of them alone, which a mean over all rounds, from far points too, would take for signal.
 func (r *climbing) settled() noiseaware.Diagonal {
-	n, d := len(r.points), r.c.Weights()
+	d, weights := r.c.Weights(), r.settling()
 	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scales: r.scales, Floor: r.c.predictedFloor(),
 		Scores:    make([]float64, d),
 		Precision: make([]float64, d), Point: make([]float64, d), ScoreNoise: make([]float64, d),
 		PrecisionNoise: make([]float64, d)}
-	mean := make([]float64, d)
-	for _, p := range r.precision {
-		floats.AddScaled(mean, 1/float64(n), p)
-	}
-	weights := make([]float64, n)
-	for s := range weights {
-		v := math.SmallestNonzeroFloat64
-		for i, x := range r.points[s] {
-			far := max(mean[i], 0) * (x - r.points[n-1][i])
-			v += r.noise[s][i] + far*far
-		}
-		weights[s] = 1 / v
-	}
-	floats.Scale(1/floats.Sum(weights), weights)
 	for s, w := range weights {
 		floats.AddScaled(out.Precision, w, r.precision[s])
 		floats.AddScaled(out.Point, w, r.points[s])
