@@ -45,3 +45,23 @@ func TestKept(t *testing.T) {
 		t.Errorf("keeps the share %v of a signal of ten standard deviations", share)
 	}
 }
+
+// Two thousand weights of which the rounds tell nothing leave alone what is kept of twenty that they know
+// well. By the weights' own lengths nearly all of the mean would go.
+func TestKeptByPrecision(t *testing.T) {
+	const known, all = 20, 2020
+	zeros := func() []float64 { return make([]float64, all) }
+	d := Diagonal{Prior: 1, Floor: 1, Precision: zeros(), Point: zeros(), Origin: zeros(),
+		Scores: zeros(), ScoreNoise: zeros(), PrecisionNoise: zeros()}
+	for i := range all {
+		d.Precision[i], d.ScoreNoise[i] = 1, 4
+		if i < known {
+			d.Precision[i], d.ScoreNoise[i], d.Scores[i] = 1e4, 1e4, 1e4
+		}
+	}
+	m, _ := d.Posterior()
+	short, _ := d.Kept()
+	if share := short.Mean[0] / m.Mean[0]; share < 0.98 {
+		t.Errorf("keeps the share %v of what is known well", share)
+	}
+}

@@ -57,8 +57,8 @@ const lifts = 4
 const passes = 8
 
 // Posterior returns the posterior that predicts, with its full covariance, and the means and variances
-// of single weights. Both count the curvature's error times the distance from the points: to the mean,
-// and for single weights by the law of this error.
+// of single weights. Single weights count the curvature's error times the distance from the points, by the
+// law of this error, and a linear model's predictions that to the mean; predictive has those of classes.
 func (t Trace) Posterior() (m, single *gauss.Moments, err error) {
 	if len(t.Points) == 0 {
 		return nil, nil, fmt.Errorf("no rounds: %w", gauss.ErrImproper)

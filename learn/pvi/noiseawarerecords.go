@@ -192,10 +192,14 @@ func (r *climbing) path(q []float64, o Observation) (means [][]float64, weights 
 	return means, weights, moved
 }
 
-// settled is where the state would go without noise. Columns that are correlated bend the scores more
-// than each of them alone, which a mean over all rounds, from far points too, would take for signal.
+// settled is where the state would go without noise. Columns that are correlated bend the scores of classes
+// more than each of them alone, which a mean over all rounds, from far points too, would take for signal. The
+// scores of a linear model do not bend, so that its rounds have the mean of least variance.
 func (r *climbing) settled() noiseaware.Diagonal {
 	d, weights := r.c.Weights(), r.settling()
+	if r.c.Model == Linear {
+		weights = r.surest()
+	}
 	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scales: r.scales, Floor: r.c.predictedFloor(),
 		Scores:    make([]float64, d),
 		Precision: make([]float64, d), Point: make([]float64, d), ScoreNoise: make([]float64, d),
@@ -217,4 +221,25 @@ func (r *climbing) settled() noiseaware.Diagonal {
 	}
 	out.Origin = out.Point
 	return out
+}
+
+// surest are the weights of the rounds whose mean has the least variance. As in a noiseaware.Trace, a round
+// far from the last point is less reliable.
+func (r *climbing) surest() []float64 {
+	n := len(r.points)
+	mean := make([]float64, r.c.Weights())
+	for _, p := range r.precision {
+		floats.AddScaled(mean, 1/float64(n), p)
+	}
+	weights := make([]float64, n)
+	for s := range weights {
+		v := math.SmallestNonzeroFloat64
+		for i, x := range r.points[s] {
+			far := max(mean[i], 0) * (x - r.points[n-1][i])
+			v += r.noise[s][i] + far*far
+		}
+		weights[s] = 1 / v
+	}
+	floats.Scale(1/floats.Sum(weights), weights)
+	return weights
 }
