@@ -127,9 +127,10 @@ func revealedWithout(t *testing.T, c rig.AppCase, round uint32, absent ...uint32
 	t.Helper()
 	l := c.Plan(t, protocol.NoiseParty, func(ts *terms.Terms) {
 		ts.Epsilon, ts.Dropouts = 20_000, 1
-		ts.Deadline, ts.Grace = 2*time.Second, 0 // a round waits so long for those who are silent
+		// A round waits so long for those who are silent, and the next ones for their return.
+		ts.Deadline, ts.Grace = 4*time.Second, 4*time.Second
 	})
-	l.GiveUp = 3 * time.Second
+	l.GiveUp = 6 * time.Second
 	proposer := l.Proposer
 	l.Proposer = func(i uint32) protocol.Proposer {
 		if slices.Contains(absent, i) {
