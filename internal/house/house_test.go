@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -68,14 +69,25 @@ type file struct {
 	syntax *ast.File
 }
 
-// files parses the whole module.
+// files is the whole module.
 func files(t *testing.T) []file {
 	t.Helper()
-	root, err := filepath.Abs("../..")
+	all, err := parsed()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []file
+	if len(all) < 100 {
+		t.Fatalf("only %d Go files found: the test would check nothing", len(all))
+	}
+	return all
+}
+
+// parsed parses the whole module, once for all tests, which only read it.
+var parsed = sync.OnceValues(func() (all []file, err error) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return nil, err
+	}
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -104,14 +116,8 @@ func files(t *testing.T) []file {
 			test: strings.HasSuffix(name, "_test.go"), syntax: syntax})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(all) < 100 {
-		t.Fatalf("only %d Go files found under %s: the test would check nothing", len(all), root)
-	}
-	return all
-}
+	return all, err
+})
 
 func imports(f file) (paths []string) {
 	for _, s := range f.syntax.Imports {
