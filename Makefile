@@ -54,14 +54,11 @@ race:
 	$(GO) test -vet=off -race -timeout 18m $(filter-out $(addprefix choir/,$(LONG) $(SERIAL) $(REAL)),$(shell $(GO) list ./...))
 	$(GO) test -vet=off -race -short -timeout 10m $(addprefix ./,$(LONG))
 
-# Of the packages that run without the race detector, those whose tests leave something out in
-# `make test`, which runs the others in full.
-LEFT = $(sort $(patsubst %/,%,$(dir $(shell grep -l 'testing\.Short()' $(addsuffix /*_test.go,$(SERIAL))))))
-
-# In full, without the race detector: every row, every byte, every seed, and the tests that
-# are tagged !race. The longest begin first, so that none is left alone at the end.
+# In full, without the race detector, what runs under it by a sample or not at all: the tests that leave
+# something out in `make test`. That runs all others without the race detector, those that are tagged !race
+# too. The longest packages begin first, so that none is left alone at the end.
 full:
-	$(GO) test -vet=off -timeout 15m $(addprefix ./,$(LONG)) $(addprefix ./,$(LEFT)) ./protocol/verify ./attack/threat ./learn/pvi
+	.ci/left $(GO) test -vet=off -timeout 15m -- $(LONG) $(SERIAL)
 
 # What `make test` leaves out of the tests of the whole program.
 processes:

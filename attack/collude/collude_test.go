@@ -81,7 +81,7 @@ func TestExecute(t *testing.T) {
 			x.Rounds, x.Epsilon, x.Delta = 1, 1, 1e-5
 			dir := t.TempDir()
 			o := Options{Target: target(t, x), Runs: 1 << 12, Seed: 3, Lab: fixed(byte(i)), Out: dir,
-				Scenarios: [][]string{catalogue(), {"rank", "epsilon", "membership"}}[i],
+				Scenarios: [][]string{catalogue(testing.Short()), {"rank", "epsilon", "membership"}}[i],
 				Coalition: Coalition{Parties: x.Colluders + 1, Nodes: x.Nodes - 1, Aggregator: true, Broker: true}}
 			if err := o.Check(); err != nil {
 				t.Fatal(err)
@@ -105,11 +105,11 @@ func TestExecute(t *testing.T) {
 
 // catalogue is every attack's id but that of the long one, which TestPastFindings runs. In short, and with
 // the race detector, it lacks those that take longest; a script of the program runs them as well.
-func catalogue() (ids []string) {
+func catalogue(short bool) (ids []string) {
 	for _, a := range Catalogue() {
 		id := a.Info().ID
-		long := id == "faults" || id == "reconstruction" || id == "lies" && testing.Short()
-		if id != "noisy-factors" && id != "reports" && (!long || full && !testing.Short()) {
+		long := id == "faults" || id == "reconstruction" || id == "lies" && short
+		if id != "noisy-factors" && id != "reports" && (!long || full && !short) {
 			ids = append(ids, id)
 		}
 	}

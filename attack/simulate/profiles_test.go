@@ -4,20 +4,16 @@ package simulate
 
 import "testing"
 
-// seeds is how many sessions the suite simulates per profile.
-func seeds(t *testing.T) int {
-	if testing.Short() {
-		return 20
-	}
-	return 150
-}
-
 // TestProfiles simulates sessions under every profile: none violates anything,
 // and every kind of fault that the profile names did happen.
 func TestProfiles(t *testing.T) {
+	seeds := 150
+	if testing.Short() {
+		seeds = 20
+	}
 	for _, p := range Profiles() {
 		t.Run(p.Name, func(t *testing.T) {
-			n := seeds(t)
+			n := seeds
 			if p.Wide {
 				n = max(1, n/40)
 			}

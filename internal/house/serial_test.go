@@ -4,7 +4,7 @@ import (
 	"go/ast"
 	"go/build/constraint"
 	"os"
-	"path/filepath"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,38 +46,25 @@ func TestSerialPackagesAreSerial(t *testing.T) {
 	}
 }
 
-// full begins the recipe of the long tests.
-const full = "\t$(GO) test -vet=off -timeout 15m $(addprefix ./,$(LONG)) $(addprefix ./,$(LEFT))"
-
-// TestUntaggedRunSeesEveryTest: a test file that is left out under the race detector is in
-// a package that the Makefile also tests without it.
+// TestUntaggedRunSeesEveryTest: a test file that is left out under the race detector is run without it: by
+// make test in every package, and in full too if it leaves something out there.
 func TestUntaggedRunSeesEveryTest(t *testing.T) {
-	var plain []string
-	for _, word := range slices.Concat(recipe(t, "SERIAL :="), recipe(t, "LONG :="), recipe(t, full)) {
-		plain = append(plain, strings.TrimSuffix(strings.TrimPrefix(word, "./"), "/..."))
+	if unit := recipe(t, "\t$(GO) test -vet=off -short -timeout 10m -skip '$(PROCESSES)'"); !slices.Equal(unit,
+		[]string{"./..."}) {
+		t.Errorf("make test runs %v, not every package", unit)
 	}
-	tagged := 0
+	full, tagged := recipe(t, "\t.ci/left $(GO) test -vet=off -timeout 15m --"), 0
+	if !slices.Equal(full, []string{"$(LONG)", "$(SERIAL)"}) {
+		t.Errorf("make full runs %v", full)
+	}
+	plain := slices.Concat(recipe(t, "SERIAL :="), recipe(t, "LONG :="))
 	for _, f := range files(t) {
-		if !f.test {
+		if !f.test || !raceless(t, f) {
 			continue
 		}
-		for _, group := range f.syntax.Comments {
-			line := group.List[0].Text
-			if !constraint.IsGoBuild(line) {
-				continue
-			}
-			tag, err := constraint.Parse(line)
-			if err != nil {
-				t.Fatalf("%s: %v", f.path, err)
-			}
-			if tag.Eval(func(tag string) bool { return tag == "race" }) ||
-				!tag.Eval(func(string) bool { return false }) {
-				continue
-			}
-			tagged++
-			if !slices.Contains(plain, f.pkg) {
-				t.Errorf("%s doesn't run under the race detector, and %s isn't run without it", f.path, f.pkg)
-			}
+		tagged++
+		if len(sampled(f.syntax)) > 0 && !slices.Contains(plain, f.pkg) {
+			t.Errorf("%s doesn't run under the race detector, and %s isn't run in full without it", f.path, f.pkg)
 		}
 	}
 	if tagged == 0 {
@@ -85,31 +72,80 @@ func TestUntaggedRunSeesEveryTest(t *testing.T) {
 	}
 }
 
-// TestSerialPackagesExist: every package that a recipe names exists.
-func TestSerialPackagesExist(t *testing.T) {
-	for _, word := range recipe(t, full) {
-		dir := strings.TrimSuffix(word, "/...")
-		if found, _ := filepath.Glob(filepath.Join("../..", dir, "*.go")); len(found) == 0 {
-			t.Errorf("the Makefile tests %s, which has no Go file", word)
-		}
-	}
-}
-
-// TestShortIsReadByTests: the Makefile finds the packages that it has to run in full by what their own
-// tests read.
-func TestShortIsReadByTests(t *testing.T) {
-	for _, f := range files(t) {
-		if f.test {
+// raceless reports whether a file is built without the race detector alone.
+func raceless(t *testing.T, f file) bool {
+	for _, group := range f.syntax.Comments {
+		line := group.List[0].Text
+		if !constraint.IsGoBuild(line) {
 			continue
 		}
-		ast.Inspect(f.syntax, func(n ast.Node) bool {
-			if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Short" {
-				if x, ok := s.X.(*ast.Ident); ok && x.Name == "testing" {
-					t.Errorf("%s reads testing.Short: call it in the tests", f.path)
+		tag, err := constraint.Parse(line)
+		if err != nil {
+			t.Fatalf("%s: %v", f.path, err)
+		}
+		if !tag.Eval(func(tag string) bool { return tag == "race" }) &&
+			tag.Eval(func(string) bool { return false }) {
+			return true
+		}
+	}
+	return false
+}
+
+// sampled are the functions of a file that leave something out in short runs: they read testing.Short, or
+// call rapid.Check, which reads it.
+func sampled(f *ast.File) (names []string) {
+	for _, d := range f.Decls {
+		name := "a variable"
+		if fn, ok := d.(*ast.FuncDecl); ok {
+			name = fn.Name.Name
+		}
+		ast.Inspect(d, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := s.X.(*ast.Ident); ok && (x.Name == "testing" && s.Sel.Name == "Short" ||
+					x.Name == "rapid" && s.Sel.Name == "Check") {
+					names = append(names, name)
 				}
 			}
 			return true
 		})
+	}
+	return names
+}
+
+// TestSampledTestsRunInFull: .ci/left, by which the Makefile runs in full what make test runs in part, finds
+// each such test, since only tests read whether the run is short.
+func TestSampledTestsRunInFull(t *testing.T) {
+	args, folders := append([]string{"printf", `%s\n`, "--"}, recipe(t, "LONG :=")...), []string{}
+	args = append(args, recipe(t, "SERIAL :=")...)
+	var names []string
+	for _, f := range files(t) {
+		here := sampled(f.syntax)
+		for _, name := range here {
+			if !f.test || !strings.HasPrefix(name, "Test") {
+				t.Errorf("%s: %s reads testing.Short or calls rapid.Check: do it in the test", f.path, name)
+			}
+		}
+		if len(here) > 0 && slices.Contains(args, f.pkg) {
+			names, folders = append(names, here...), append(folders, "./"+f.pkg)
+		}
+	}
+	slices.Sort(names)
+	slices.Sort(folders)
+	cmd := exec.Command(".ci/left", args...)
+	cmd.Dir = "../.."
+	out, err := cmd.CombinedOutput()
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if err != nil || len(lines) < 2 || lines[0] != "-run" {
+		t.Fatalf("%v: %s", err, out)
+	}
+	got := strings.Split(strings.Trim(lines[1], "^()$"), "|")
+	slices.Sort(got)
+	slices.Sort(lines[2:])
+	if want := slices.Compact(names); !slices.Equal(got, want) {
+		t.Errorf(".ci/left runs the tests %v, want %v", got, want)
+	}
+	if want := slices.Compact(folders); !slices.Equal(lines[2:], want) {
+		t.Errorf(".ci/left runs tests of %v, want %v", lines[2:], want)
 	}
 }
 

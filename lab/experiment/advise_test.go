@@ -152,15 +152,15 @@ func TestAdviceIsReproducible(t *testing.T) {
 func TestFilledPlans(t *testing.T) {
 	ranges := "[target]\ny = [\"no\", \"yes\"]\n[columns]\na = [0, 10]\nb = [0, 3]\nc = [2, 4]\n"
 	for _, schema := range []string{rehearsedSchema, ranges} {
-		testFilled(t, advisor(t, schema))
+		testFilled(t, advisor(t, schema), testing.Short())
 	}
 }
 
-func testFilled(t *testing.T, ad *Advisor) {
+func testFilled(t *testing.T, ad *Advisor, short bool) {
 	t.Helper()
 	ad.now = time.Now()
 	all := ad.settings()
-	if testing.Short() {
+	if short {
 		all = all[:3] // the accountant of sampled records takes seconds
 	}
 	for _, s := range all {
