@@ -52,9 +52,12 @@ type fitted struct {
 	variance   float64 // of an observation
 }
 
-// passes is the number of alternating estimates of |w| and the observations' noise; they
-// converge after a few.
-const passes = 8
+// Alternating estimates of |w| and the observations' noise converge after a few passes, and the law of
+// clipped records after a few more.
+const (
+	least  = 8
+	passes = 40
+)
 
 // fit returns the posterior; see Config.Posterior.
 func (m noisy) fit(c Config, to scaling) (fitted, error) {
@@ -77,27 +80,43 @@ func (m noisy) fit(c Config, to scaling) (fitted, error) {
 		f.variance = c.NoiseSD * c.NoiseSD / (to.unit * to.unit)
 	}
 	precision, linear := mat.NewSymDense(d, nil), mat.NewVecDense(d, nil)
-	for range passes {
+	law := &clipped{}
+	for pass := range passes {
+		if pass >= least && !law.moves {
+			break
+		}
 		precision.CopySym(prior)
 		linear.CopyVec(pull)
-		size := mat.Dot(coords, coords)
-		for i, l := range eigen.Values(nil) {
-			if l > 0 {
-				w := coords.AtVec(i)
-				scatter := l*f.variance + m.sd*m.sd*(1+size+w*w)
-				precision.SymRankOne(precision, l/scatter*l, vectors.ColView(i))
-				linear.AddScaledVec(linear, l/scatter*b.AtVec(i), vectors.ColView(i))
-			}
-		}
+		m.observe(precision, linear, law.score(&vectors, eigen.Values(nil), f), eigen.Values(nil), b, coords)
 		if err := f.solve(precision, linear); err != nil {
 			return f, err
 		}
 		coords.MulVec(vectors.T(), mat.NewVecDense(d, f.mean))
+		noise := 0.0
 		if c.NoiseSD == 0 {
-			f.variance = m.residual(f.mean, f.learnt(prior), c, to.unit)
+			f.variance, noise = m.residual(f.mean, f.learnt(prior), c, to.unit, law.largest())
+			by := law.longer()
+			f.variance, noise = by*f.variance, by*noise
+		}
+		if err := law.renew(c.Radius, m, gram, f, prior, noise); err != nil {
+			return f, err
 		}
 	}
 	return f, nil
+}
+
+// observe adds to a precision, and to it times the mean, what the coordinates of X'y say of the weights.
+func (m noisy) observe(precision *mat.SymDense, linear *mat.VecDense, s score, values []float64,
+	b, coords *mat.VecDense) {
+	size := mat.Dot(coords, coords)
+	for i, l := range values {
+		if l > 0 {
+			w := coords.AtVec(i)
+			scatter := s.spread[i] + m.sd*m.sd*(1+size+w*w)
+			precision.SymRankOne(precision, 1/scatter, s.slopes.ColView(i))
+			linear.AddScaledVec(linear, (b.AtVec(i)+s.lacking[i])/scatter, s.slopes.ColView(i))
+		}
+	}
 }
 
 // clear is how many standard deviations of its noise the trace of X'X must be above 0.
@@ -141,7 +160,8 @@ func (f *fitted) learnt(prior *mat.SymDense) *mat.Dense {
 // (1 + |w|^2), and that on the error's part sqrt(2) s times the norm of its variance. It is at most the
 // targets' mean square: four of their expected lengths, or what the sums surely show if that is more. unit
 // is the target's.
-func (m noisy) residual(mean []float64, errors *mat.Dense, c Config, unit float64) float64 {
+func (m noisy) residual(mean []float64, errors *mat.Dense, c Config, unit,
+	largest float64) (v, noise float64) {
 	w := mat.NewVecDense(len(mean), mean)
 	var missed mat.Dense
 	missed.Mul(errors, m.gram)
@@ -150,10 +170,10 @@ func (m noisy) residual(mean []float64, errors *mat.Dense, c Config, unit float6
 	sum := m.target - 2*floats.Dot(mean, m.cross) + mat.Inner(w, m.gram, w) + mat.Trace(&missed)
 	square := m.target / records
 	expected := 4 * c.length(c.Features) / unit
-	top := min(c.Radius*c.Radius, max(square-clear*sd/records, expected*expected))
+	top := min(c.Radius*c.Radius*largest, max(square-clear*sd/records, expected*expected))
 	whole := within(square, sd/records, top, 0)
 	sd *= 1 + mat.Dot(w, w) + mat.Norm(errors, 2)
-	return within(sum/records, sd/records, whole, 0.5)
+	return within(sum/records, sd/records, whole, 0.5), sd / records
 }
 
 // lowest is the smallest share of its limit that a variance is taken for.

@@ -47,6 +47,12 @@ func (p *Posterior) natural() ([]float64, error) {
 // small compared with the noise. The prior is that of Prior, in the data's own units whatever the
 // scales are, which noise moves too. |w|^2 is that of the posterior mean, found by iteration.
 // Where noise alone would have the trace of G the posterior is the prior.
+//
+// A record that is longer than the radius has a weight s below 1, and s depends on its residual e: with
+// k = -ds/d|z|^2 the weighted sum of residuals X'y - X'X w lacks n E[2 v k y x] by Stein's identity
+// [Stein81], and weighted squares are too small. Both are taken from normal records whose weighted products
+// are the revealed ones, and so are the derivative of that sum by w, in the place of l_i, and its variance
+// by sampling, in that of l_i v.
 func (c Config) Posterior(raw []int64, noise float64) (*Posterior, error) {
 	s, err := c.open(raw)
 	if err != nil {
