@@ -21,38 +21,38 @@ func (c Config) NoiseAware(trace []pvi.Observation) (*pvi.Posterior, error) {
 	if c.Model != pvi.Logistic || c.CurvatureFrom == 0 {
 		return nil, fmt.Errorf("%w: global inference without curvature rounds", pvi.ErrUncorrected)
 	}
-	t := noiseaware.Trace{Prior: c.PriorPrecision, Records: float64(c.Records)}
+	a := attended(trace)
+	t := noiseaware.Trace{Prior: c.PriorPrecision, Records: a.records(c.Records)}
 	var noise [][]float64 // of a round's score, by coordinate
-	k := newEntries(c)
-	for _, o := range trace {
+	var scores []int      // which observations are scores
+	k := newEntries(c, a)
+	for at, o := range trace {
 		s, err := c.open(o.Raw)
 		if err != nil || len(o.Sum) != c.Dim() {
 			return nil, fmt.Errorf("observation of round %d: %w", o.Round, ErrShape)
 		}
-		mean, logSD := c.parameters(s.param)
-		spread := make([]float64, len(logSD))
-		for i, v := range logSD {
-			spread[i] = math.Exp(2 * v)
-		}
+		mean, spread := c.around(s)
 		if c.curvatureRound(o.Round) {
-			k.add(o)
+			k.add(o, at)
 			t.CurvaturePoint, t.CurvatureSpread = mean, spread
 			t.Public, _ = c.parameters(s.mean)
 			continue
 		}
 		t.Spread = append(t.Spread, spread)
-		score, variance := c.score(s, o)
+		score, variance := c.score(s, o, a.share(at))
 		t.Points = append(t.Points, mean)
 		t.Scores = append(t.Scores, score)
-		t.Sampling = append(t.Sampling, (1-c.SampleRate)/c.SampleRate)
+		t.Sampling = append(t.Sampling, (1-c.SampleRate)/c.SampleRate/a.share(at))
 		noise = append(noise, variance)
+		scores = append(scores, at)
 	}
 	var ok bool
 	if t.Curvature, ok = k.curvature(); !ok || len(noise) == 0 {
 		return nil, fmt.Errorf("%w: the curvature rounds are not complete", pvi.ErrUncorrected)
 	}
 	t.Noise = diagonalOf(noise)
-	if c.drowned(noise) {
+	t.Errors = a.errors(scores)
+	if drowned(noise, t.Records) {
 		return pvi.Likelihood{Model: c.Model, Features: c.Features}.With(c.nothing(), nil, false)
 	}
 	t.Variance = func(weights []float64) []float64 {
@@ -63,6 +63,16 @@ func (c Config) NoiseAware(trace []pvi.Observation) (*pvi.Posterior, error) {
 		return out
 	}
 	return c.posterior(t)
+}
+
+// around are the means and the variances of a state's last parameters.
+func (c Config) around(s state) (mean, variance []float64) {
+	mean, logSD := c.parameters(s.param)
+	variance = make([]float64, len(logSD))
+	for i, v := range logSD {
+		variance[i] = math.Exp(2 * v)
+	}
+	return mean, variance
 }
 
 func (c Config) posterior(t noiseaware.Trace) (*pvi.Posterior, error) {
@@ -88,13 +98,13 @@ func diagonalOf(noise [][]float64) *mat.SymDense {
 
 // drowned reports whether the noise on the mean of the rounds' scores is longer than the number of
 // records: along a column of mean square 1 all records' gradients add up to less, whatever the data.
-func (c Config) drowned(noise [][]float64) bool {
+func drowned(noise [][]float64, records float64) bool {
 	total := 0.0
 	for _, v := range noise {
 		total += floats.Sum(v)
 	}
 	rounds := float64(len(noise))
-	return total/(rounds*rounds) > float64(c.Records)*float64(c.Records)
+	return total/(rounds*rounds) > records*records
 }
 
 // nothing is the prior.
@@ -105,14 +115,14 @@ func (c Config) nothing() *gauss.Moments {
 	return m
 }
 
-// score is the estimate of all records' score in a round, and the variance of the noise on it. A
-// sum of natural steps is in units of the posterior's standard deviations.
-func (c Config) score(s state, o pvi.Observation) (score, variance []float64) {
+// score is the estimate of all records' score in a round that counts a share of them, and the variance of the
+// noise on it. A sum of natural steps is in units of the posterior's standard deviations.
+func (c Config) score(s state, o pvi.Observation, share float64) (score, variance []float64) {
 	d := c.weights()
 	_, logSD := c.parameters(s.param)
 	score, variance = make([]float64, d), make([]float64, d)
 	for i := range d {
-		unit := math.Ldexp(1, -int(c.FracBits)) / c.SampleRate
+		unit := math.Ldexp(1, -int(c.FracBits)) / c.SampleRate / share
 		if c.Optimiser == Natural {
 			unit *= math.Exp(-logSD[i])
 		}
@@ -125,27 +135,33 @@ func (c Config) score(s state, o pvi.Observation) (score, variance []float64) {
 // entries adds up the curvature rounds.
 type entries struct {
 	c              Config
-	sum, count, of []float64 // by entry: sums, rounds, variances of the sums
+	attendance     attendance
+	sum, count, of []float64 // by entry: sums, shares of the records in them, variances of the sums
+	rounds         [][]int   // by slice: its observations
 }
 
-func newEntries(c Config) *entries {
+func newEntries(c Config, a attendance) *entries {
 	n := c.weights() * (c.weights() + 1) / 2
-	return &entries{c, make([]float64, n), make([]float64, n), make([]float64, n)}
+	return &entries{c, a, make([]float64, n), make([]float64, n), make([]float64, n),
+		make([][]int, c.CurvatureSlices())}
 }
 
-func (e *entries) add(o pvi.Observation) {
+// add adds the observation at a place of the trace.
+func (e *entries) add(o pvi.Observation, at int) {
 	unit := math.Ldexp(1, -int(e.c.FracBits)) / e.c.SampleRate / e.c.curvatureScale()
 	from := e.c.sliceStart(o.Round)
 	for i := 0; i < e.c.Dim() && from+i < len(e.sum); i++ {
 		e.sum[from+i] += float64(o.Sum[i]) * unit
-		e.count[from+i]++
+		e.count[from+i] += e.attendance.share(at)
 		e.of[from+i] += o.Variance * unit * unit
 	}
+	slice := from / e.c.Dim()
+	e.rounds[slice] = append(e.rounds[slice], at)
 }
 
-// curvature returns the mean of the rounds, and false if an entry is missing. A sample's
-// error on an entry has about the variance (1-q)/q of the mean square of the diagonal over
-// the number of records.
+// curvature returns the mean of the rounds over their shares of the records, and false if an entry is
+// missing. The error of a sample of the share q on an entry has about the variance (1-q)/q of the mean square
+// of the diagonal over the number of records.
 func (e *entries) curvature() (noiseaware.Curvature, bool) {
 	d := e.c.weights()
 	out := noiseaware.Curvature{Matrix: mat.NewSymDense(d, nil)}
@@ -167,7 +183,11 @@ func (e *entries) curvature() (noiseaware.Curvature, bool) {
 			at++
 		}
 	}
-	q := e.c.SampleRate
-	out.SD = math.Sqrt(total/float64(at)/2 + (1-q)/q*square/float64(e.c.Records)/rounds)
+	q, lack := e.c.SampleRate, 0.0
+	for _, of := range e.rounds {
+		lack += e.attendance.missing(of) / float64(len(e.rounds))
+	}
+	records := e.attendance.records(e.c.Records)
+	out.SD = math.Sqrt(total/float64(at)/2 + (1-q)/q*square/records/rounds + lack*square/records)
 	return out, true
 }

@@ -122,9 +122,9 @@ func TestCurvatureOfRecords(t *testing.T) {
 	n := c.Features * (c.Features + 1) / 2
 	want := make([]float64, n)
 	all.Curvature(model.NewWorkspace(c.Features, data.Rows()), want, 0, mean, variance)
-	e := newEntries(c)
-	for _, o := range trace[1:] {
-		e.add(o)
+	e := newEntries(c, attended(trace))
+	for i, o := range trace[1:] {
+		e.add(o, i+1)
 		if !slices.Equal(o.Raw, trace[1].Raw) {
 			t.Errorf("round %d changed the state", o.Round)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -66,6 +67,35 @@ func TestWeightsNear(t *testing.T) {
 		if want := (1 + 2*v) / (2 + v); math.Abs(w[0]-want) > 1e-6 || math.Abs(w[0]+w[1]-1) > 1e-12 {
 			t.Errorf("error %v: weights %v, want %v for the first", v, w, want)
 		}
+	}
+}
+
+// TestRoundsThatLackTheSame: ten rounds at the end that lack the same half of the records, whose
+// errors have the variance of the curvature h, have the weights of independent ones beside ten
+// complete ones at a distance r, which err by (h r)^2: 1/h over 1/h + 1/(h r)^2 together. The
+// posterior counts the errors as one.
+func TestRoundsThatLackTheSame(t *testing.T) {
+	const n, h, r = 10, 300, 0.25
+	tr := Trace{Noise: mat.NewSymDense(2*n, nil), Errors: mat.NewSymDense(2*n, nil)}
+	for s := range 2 * n {
+		tr.Points = append(tr.Points, []float64{r})
+		if s >= n {
+			tr.Points[s][0] = 0
+			for j := n; j < 2*n; j++ {
+				tr.Errors.SetSym(s, j, 1)
+			}
+		}
+	}
+	w, err := tr.weights(mat.NewSymDense(1, []float64{h}), tr.last(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near := floats.Sum(w[n:])
+	if want := h * r * r / (h*r*r + 1); math.Abs(near-want) > 1e-6 {
+		t.Errorf("the last rounds weigh %v, want %v", near, want)
+	}
+	if v := tr.errors(w); math.Abs(v-near*near) > 1e-9 {
+		t.Errorf("errors of %v, want %v", v, near*near)
 	}
 }
 

@@ -34,11 +34,11 @@ type Trace struct {
 	Public  []float64
 	Records float64 // of the scores and the curvature; 0: not known
 	// Mix, if not nil, are the shares of every round's score that are of the points At, over Gaussians of the
-	// variances AtSpread, where Points and Spread are means of these; each row adds up to 1. Errors are the
-	// covariances of what the scores lack of all records', in curvatures.
+	// variances AtSpread, where Points and Spread are means of these; each row adds up to 1.
 	Mix          [][]float64
 	At, AtSpread [][]float64
-	Errors       *mat.SymDense
+	// Errors, if not nil, are the covariances of what the scores lack of all records', in curvatures.
+	Errors *mat.SymDense
 	// Of, of a logistic model, says what records leave in the scores; nil: not known.
 	Of Records
 	// Curvature is the estimate of the likelihood's curvature, and what it knows of it.
@@ -227,7 +227,7 @@ func (by revealed) from(pull *mat.SymDense, start *mat.VecDense) *mat.VecDense {
 
 // last is the point of the last round.
 func (t Trace) last() []float64 {
-	if t.Errors != nil {
+	if t.Mix != nil {
 		return t.At[len(t.At)-1]
 	}
 	return t.Points[len(t.Points)-1]
@@ -241,11 +241,7 @@ func (t Trace) weights(h *mat.SymDense, at []float64, wrong float64) ([]float64,
 	n := len(t.Points)
 	k := mat.NewSymDense(n, nil)
 	k.CopySym(t.Noise)
-	if t.Errors != nil {
-		var errors mat.SymDense
-		errors.ScaleSym(mat.Trace(h)/float64(len(at)), t.Errors)
-		k.AddSym(k, &errors)
-	}
+	t.lacking(k, mat.Trace(h)/float64(len(at)))
 	ways := mat.NewDense(n, len(at), nil)
 	for s := range t.Points {
 		far := 0.0
@@ -285,6 +281,23 @@ func (t Trace) weights(h *mat.SymDense, at []float64, wrong float64) ([]float64,
 	}
 	floats.Scale(1/floats.Sum(out), out)
 	return out, nil
+}
+
+// lacking adds to the covariance of the rounds, for the mean curvature of a weight, that of what they lack.
+// Where a round has one point it is only the variance: rounds far from the end, whose distances count as
+// independent, would have too much weight beside many that lack the same.
+func (t Trace) lacking(k *mat.SymDense, curvature float64) {
+	if t.Errors == nil {
+		return
+	}
+	n := k.SymmetricDim()
+	for i := range n {
+		for j := i; j < n; j++ {
+			if i == j || t.Mix != nil {
+				k.SetSym(i, j, k.At(i, j)+curvature*t.Errors.At(i, j))
+			}
+		}
+	}
 }
 
 // parts shows the points that a round's score is of, with their shares of it.

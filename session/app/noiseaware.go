@@ -128,7 +128,7 @@ func (g *GlobalVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterio
 			continue
 		}
 		all = append(all, pvi.Observation{Round: int(r.Round), Raw: r.Before, Sum: r.Sum,
-			Variance: r.noise(p), Parties: r.Counted})
+			Variance: r.noise(p), Parties: r.Counted, Absent: r.absent(p), Set: r.set(p)})
 	}
 	return g.Global.NoiseAware(all)
 }
