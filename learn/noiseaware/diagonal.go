@@ -20,6 +20,9 @@ type Diagonal struct {
 	Scores, Origin []float64
 	// ScoreNoise and PrecisionNoise are the variances of the noise.
 	ScoreNoise, PrecisionNoise []float64
+	// Chance is by how many standard deviations of its squared length noise is taken for longer than expected,
+	// in Kept.
+	Chance float64
 }
 
 // correlated is what the squared correlations of a column with all others are taken to add up to

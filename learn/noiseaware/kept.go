@@ -21,7 +21,7 @@ func (d Diagonal) Kept() (m, single *gauss.Moments) {
 	if d.Floor > 0 {
 		own = d.alone(e, prior)
 	}
-	share := kept(own, prior, d.Precision)
+	share := kept(own, prior, d.Precision, d.Chance)
 	if length := square(m.Mean, d.Precision); length > 0 {
 		share = min(1, share*math.Sqrt(square(own.Mean, d.Precision)/length))
 	}
@@ -38,16 +38,20 @@ func (d Diagonal) Kept() (m, single *gauss.Moments) {
 
 // kept is the share of a mean that is not noise, if a weight counts by its precision: the sums alone
 // have an estimate with the variance V/(1-PV) where the posterior has V, and without a signal the
-// posterior's mean has V(1-PV).
-func kept(m *gauss.Moments, prior, precision []float64) float64 {
-	noise, d := 0.0, float64(len(m.Mean))
+// posterior's mean has V(1-PV). The noise is taken for longer than expected by chance standard deviations
+// of its squared length.
+func kept(m *gauss.Moments, prior, precision []float64, chance float64) float64 {
+	noise, squares, d := 0.0, 0.0, float64(len(m.Mean))
 	for i, v := range m.Variance {
-		noise += precision[i] * v * (1 - min(1, prior[i]*v)) / d
+		own := precision[i] * v * (1 - min(1, prior[i]*v))
+		noise += own / d
+		squares += own * own
 	}
 	if noise == 0 {
 		return 1
 	}
-	return max(0, 1-max(0, d-2)*noise/square(m.Mean, precision))
+	length := max(0, d-2)*noise + chance*math.Sqrt(2*squares)
+	return max(0, 1-length/square(m.Mean, precision))
 }
 
 // square is the squared length of weights that count by their precisions.

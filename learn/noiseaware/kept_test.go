@@ -1,6 +1,7 @@
 package noiseaware
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -63,5 +64,30 @@ func TestKeptByPrecision(t *testing.T) {
 	short, _ := d.Kept()
 	if share := short.Mean[0] / m.Mean[0]; share < 0.98 {
 		t.Errorf("keeps the share %v of what is known well", share)
+	}
+}
+
+// Noise whose squared length is two of its standard deviations above the expected one, as in one of forty
+// sessions, is 1 + 2c times as long with c the root of 2/d. Without a chance its square keeps the share
+// (1 - (1 - 2/d)/(1 + 2c))^2, which is .20 for d of 20. With a chance of 1 it is
+// (1 - (1 + c - 2/d)/(1 + 2c))^2, or .065.
+func TestKeptByChance(t *testing.T) {
+	const d = 20
+	long := Diagonal{Prior: 1, Point: make([]float64, d), Origin: make([]float64, d),
+		PrecisionNoise: make([]float64, d)}
+	each := 1e4 * (1 + 2*math.Sqrt(2.0/d))
+	for i := range d {
+		long.Precision = append(long.Precision, 100)
+		long.ScoreNoise = append(long.ScoreNoise, 1e4)
+		long.Scores = append(long.Scores, math.Sqrt(each)*float64(1-i%2*2))
+	}
+	m, _ := long.Posterior()
+	for _, tc := range []struct{ chance, low, high float64 }{{0, 0.17, 0.23}, {1, 0.05, 0.08}} {
+		long.Chance = tc.chance
+		short, _ := long.Kept()
+		share := floats.Dot(short.Mean, short.Mean) / floats.Dot(m.Mean, m.Mean)
+		if share < tc.low || share > tc.high {
+			t.Errorf("chance %v: keeps the share %v of the square", tc.chance, share)
+		}
 	}
 }

@@ -25,6 +25,7 @@ type Steps struct {
 	Parties              []float64 // R
 	// Expected is the slope of a party's steps without the bound that the plan expects, in (0, 1).
 	Expected float64
+	Chance   float64 // as in Diagonal
 	// Bent is the error of steps by changes of the curvature, relative to the way from the last point.
 	Bent float64
 }
@@ -47,7 +48,7 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 	whole := 1 / math.Sqrt(t.Prior)
 	wide := t.sample(whole, whole)
 	prior := Scales(nil).Precisions(t.Prior, len(wide.Mean))
-	share := kept(wide, prior, prior)
+	share := kept(wide, prior, prior, t.Chance)
 	high := whole
 	if t.Scale > 0 {
 		high = min(whole, t.Scale)

@@ -147,7 +147,7 @@ const bent = 0.25
 
 // stepsPosterior is NoiseAware of Newton steps.
 func (c Config) stepsPosterior(trace []Observation) (*Posterior, error) {
-	t := noiseaware.Steps{Prior: c.PriorPrecision}
+	t := noiseaware.Steps{Prior: c.PriorPrecision, Chance: c.chance()}
 	if c.Model == Logistic {
 		t.Bent = bent
 	}

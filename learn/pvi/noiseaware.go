@@ -403,6 +403,16 @@ func (c Config) predictedFloor() float64 {
 	return c.PrecisionFloor
 }
 
+// chance is by how many standard deviations of its squared length the noise on a mean is taken for longer
+// than expected. Predictions of classes lose little where they keep less of a mean than would be best, and
+// more where it is noise. Those of a linear model gain the most by their mean.
+func (c Config) chance() float64 {
+	if c.Model == Linear {
+		return 0
+	}
+	return 1
+}
+
 // settling are the weights of the rounds in the state, without its start.
 func (r *reading) settling() []float64 {
 	weights := make([]float64, len(r.dampings))
@@ -421,6 +431,7 @@ func (r *reading) settled() noiseaware.Diagonal {
 	weights := r.settling()
 	d := r.c.Weights()
 	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scales: r.scales, Floor: r.c.predictedFloor(),
+		Chance: r.c.chance(),
 		Scores: make([]float64, d), Precision: make([]float64, d), Point: make([]float64, d),
 		Origin: make([]float64, d)}
 	for s, w := range weights {
