@@ -50,7 +50,9 @@ func (f profile) cumulants(theta float64) (k0, k1, k2 float64) {
 func moments(loss, lnMass []float64, theta float64) (lnM, mean, variance float64) {
 	peak := math.Inf(-1)
 	for i, l := range loss {
-		peak = math.Max(peak, theta*l+lnMass[i])
+		if x := theta*l + lnMass[i]; x > peak {
+			peak = x
+		}
 	}
 	var s, s1, s2 float64
 	for i, l := range loss {
@@ -75,10 +77,30 @@ func (f profile) reach(theta, side, most float64) (edge, exponent float64) {
 	// For a Gaussian sum the best exponent is sqrt(2 rare) over its standard deviation.
 	mid := math.Min(math.Log(most), math.Log(math.Sqrt(2*rare)/math.Max(math.Sqrt(k2), f.resolution())))
 	best, value := mid, at(mid)
+	var grid []float64
 	for u := mid - 6; u < math.Min(mid+2, math.Log(most)); u += 0.25 {
-		if v := at(u); v < value {
-			best, value = u, v
+		grid = append(grid, u)
+	}
+	better := func(i int) bool {
+		if i < 0 || i >= len(grid) {
+			return false
 		}
+		v := at(grid[i])
+		if !(v < value) {
+			return false
+		}
+		best, value = grid[i], v
+		return true
+	}
+	// The bound is quasiconvex in t, since K is convex: what is beyond a step that gains nothing gains nothing.
+	const middle = 24 // the grid's point at mid, up to rounding
+	better(middle)
+	down, up := middle-1, middle+1
+	for better(down) {
+		down--
+	}
+	for down == middle-1 && better(up) {
+		up++
 	}
 	return side * value, side * math.Exp(best)
 }
