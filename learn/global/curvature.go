@@ -7,6 +7,7 @@ import (
 
 	"choir/crypto/fixedpoint"
 	"choir/learn/model"
+	"choir/learn/noiseaware"
 	"choir/learn/pvi"
 )
 
@@ -28,6 +29,11 @@ func (c Config) sliceStart(round int) int {
 }
 
 func (c Config) curvatureScale() float64 { return c.Clip / c.CurvatureBound }
+
+// terms are those of single records in curvature rounds.
+func (c Config) terms() *noiseaware.Slices {
+	return &noiseaware.Slices{Size: c.Dim(), Bound: c.CurvatureBound}
+}
 
 func (c Config) checkCurvature(bad badField) {
 	if c.CurvatureFrom == 0 {

@@ -22,7 +22,7 @@ func (c Config) NoiseAware(trace []pvi.Observation) (*pvi.Posterior, error) {
 		return nil, fmt.Errorf("%w: global inference without curvature rounds", pvi.ErrUncorrected)
 	}
 	a := attended(trace)
-	t := noiseaware.Trace{Prior: c.PriorPrecision, Records: a.records(c.Records)}
+	t := noiseaware.Trace{Prior: c.PriorPrecision, Records: a.records(c.Records), Terms: c.terms()}
 	var noise [][]float64 // of a round's score, by coordinate
 	var scores []int      // which observations are scores
 	k := newEntries(c, a)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"choir/learn/model"
 	"choir/learn/pvi"
 )
@@ -149,6 +151,49 @@ func TestCurvatureOfRecords(t *testing.T) {
 	}
 	if limit, err := c.sensitivity(); err != nil || math.Sqrt(square) > float64(limit) {
 		t.Errorf("a record moves the sum by %v, the sensitivity is %v, %v", math.Sqrt(square), limit, err)
+	}
+}
+
+// TestTakenByClips: what rounds reveal of clipped records and what the clips take of them add up to the
+// records' curvature, but for the grid.
+func TestTakenByClips(t *testing.T) {
+	c := curved(1, Adam, 0.05)
+	c.CurvatureBound = 0.5
+	data := classes(6, 200, 4)
+	trace := revealed(t, c, data, 1+c.CurvatureSlices(), 0)
+	e := newEntries(c, attended(trace))
+	for at, o := range trace[1:] {
+		e.add(o, 1+at)
+	}
+	shown, ok := e.curvature()
+	if !ok {
+		t.Fatal("entries are missing")
+	}
+	s, err := c.open(trace[1].Raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean, logSD := c.parameters(s.param)
+	d := c.Features
+	variance := make([]float64, d)
+	for i, v := range logSD {
+		variance[i] = math.Exp(2 * v)
+	}
+	all := model.NewLogistic(d, data.X, data.Y, 1, 1)
+	sum, want := mat.NewSymDense(d, nil), mat.NewSymDense(d, nil)
+	slope := make([]float64, 1) // the last entry, of the column of ones
+	for i := range data.Y {
+		all.RecordCurvature(slope, d*(d+1)/2-1, i, mean, variance)
+		x := data.X[i*d : (i+1)*d]
+		c.terms().Taken(sum, slope[0], x)
+		want.SymRankOne(want, slope[0], mat.NewVecDense(d, x))
+	}
+	if share := mat.Trace(sum) / mat.Trace(want); share < 0.05 {
+		t.Fatalf("the clips take %.3f: the check is idle", share)
+	}
+	sum.AddSym(sum, shown.Matrix)
+	if !mat.EqualApprox(sum, want, 1e-3) {
+		t.Errorf("%v, want %v", mat.Formatted(sum), mat.Formatted(want))
 	}
 }
 

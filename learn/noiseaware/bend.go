@@ -48,7 +48,8 @@ func chord(h *mat.SymDense, spread []float64) bend {
 // place of the logistic one, g depends on the mean and the variance of the logit only, and the
 // curvature is g (S - S m m'S / (8/pi + v + m'S m)) over a Gaussian of activations of variance v.
 // The last weight is the bias.
-func arc(h *mat.SymDense, point, spread []float64) bend {
+func arc(e estimate, point, spread []float64) bend {
+	h := e.matrix
 	d := h.SymmetricDim()
 	l := newLogits(h)
 	limit := probit + l.around(spread)
@@ -56,7 +57,10 @@ func arc(h *mat.SymDense, point, spread []float64) bend {
 	hm := mat.NewVecDense(d, nil)
 	hm.MulVec(h, slopes)
 	hm.SetVec(d-1, 0)
-	q := min(max(mat.Dot(hm, slopes)/l.records, 0), steepest*limit)
+	q := e.along(slopes, l.records, 0, steepest*limit)
+	if e.raw != nil {
+		lengthen(hm, slopes, q*l.records)
+	}
 	s := q / (1 - q/limit)
 	pull := mat.NewSymDense(d, nil)
 	pull.SymRankOne(h, (limit+s)/(limit*limit)/l.records, hm)
@@ -68,6 +72,13 @@ func arc(h *mat.SymDense, point, spread []float64) bend {
 	at := g(point, spread)
 	relative := func(mean, variance []float64) float64 { return g(mean, variance) / at }
 	return bend{pull, relative, relative}
+}
+
+// lengthen scales v so that its product with w, if positive, is this.
+func lengthen(v, w *mat.VecDense, product float64) {
+	if p := mat.Dot(v, w); p > 0 {
+		v.ScaleVec(product/p, v)
+	}
 }
 
 // slopesOf are the weights but for the bias.

@@ -26,7 +26,8 @@ type columns struct {
 // Phi by a, times their second moments under weights that are normal in the logit: these have the
 // means mu - a/v S w and the covariance S - S w w'S/v. Means within the noise on h, of standard
 // deviation sd, are taken for 0. records is 0 if not known: then it is what h says.
-func normal(h *mat.SymDense, sd float64, point, spread []float64, records float64) *columns {
+func normal(e estimate, sd float64, point, spread []float64, records float64) *columns {
+	h := e.matrix
 	d := h.SymmetricDim()
 	at := h.At(d-1, d-1)
 	limit := probit
@@ -43,7 +44,12 @@ func normal(h *mat.SymDense, sd float64, point, spread []float64, records float6
 	w := mat.NewVecDense(d, point)
 	pull := mat.NewVecDense(d, nil)
 	pull.MulVec(c.scatter, w)
-	q := min(max(mat.Dot(pull, w), 0), steepest*limit)
+	slopes := slopesOf(point)
+	shift := mat.Dot(weighted, slopes)
+	q := e.along(slopes, at, shift*shift, steepest*limit)
+	if e.raw != nil {
+		lengthen(pull, slopes, q)
+	}
 	v := limit / (1 - q/limit)
 	c.scatter.SymRankOne(c.scatter, v/(limit*limit), pull)
 	c.mean.AddScaledVec(weighted, point[d-1]/limit, pull)
@@ -175,7 +181,11 @@ func (t Trace) Rare() (bool, error) {
 
 // columns are those of a logistic model.
 func (t Trace) columns(h estimate) *columns {
-	return normal(h.matrix, t.Curvature.SD, t.CurvaturePoint, t.CurvatureSpread, t.Records)
+	sd := t.Curvature.SD
+	if h.raw != nil {
+		sd = h.raw.SD
+	}
+	return normal(h, sd, t.CurvaturePoint, t.CurvatureSpread, t.Records)
 }
 
 // Class is what the score of an intercept at a point tells of the rate of class one, given what is

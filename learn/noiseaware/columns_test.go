@@ -33,7 +33,7 @@ func TestColumns(t *testing.T) {
 	}
 	zero := make([]float64, 3)
 	for _, records := range []float64{0, n} {
-		c := normal(h, 0, point, zero, records)
+		c := normal(estimate{matrix: h}, 0, point, zero, records)
 		if math.Abs(c.records/n-1) > 0.1 {
 			t.Errorf("%.0f records", c.records)
 		}
@@ -44,7 +44,7 @@ func TestColumns(t *testing.T) {
 			t.Errorf("mean prediction %.4f far away, want %.4f", p, there)
 		}
 	}
-	c := normal(h, 0, point, zero, n)
+	c := normal(estimate{matrix: h}, 0, point, zero, n)
 	m := &gauss.Moments{Mean: point, Variance: []float64{1, 1, 1}}
 	if got := c.shift(m, 0.5, 10); got != 0 {
 		t.Errorf("shift %.3f for a rate that says nothing", got)

@@ -19,7 +19,8 @@ type Curvature struct {
 // estimate is a curvature whose noise was taken out as far as possible.
 type estimate struct {
 	matrix *mat.SymDense
-	noise  float64 // variance of what is left on an entry
+	noise  float64    // variance of what is left on an entry
+	raw    *Curvature // with all of its noise; nil: the matrix also tells its length along a point
 }
 
 // repaired returns the rotation-invariant estimate of the matrix. Noise spreads the
@@ -53,6 +54,18 @@ func (c Curvature) repaired() (estimate, error) {
 		out.matrix.SymRankOne(out.matrix, positive(v, c.SD), column)
 	}
 	return out, nil
+}
+
+// along is w'H w/n - less, from 0 to top. Along a w that does not depend on the noise the noisy matrix is
+// right on average, and what is known of the value is a normal law between 0 and top: it is its mean. The
+// repaired matrix has of a direction whose value is below the noise what other directions have.
+func (e estimate) along(w *mat.VecDense, n, less, top float64) float64 {
+	if e.raw == nil {
+		return min(max(mat.Inner(w, e.matrix, w)/n-less, 0), top)
+	}
+	sd := math.Sqrt2 * e.raw.SD * mat.Dot(w, w) / n
+	mean, _ := share((mat.Inner(w, e.raw.Matrix, w)/n-less)/top, sd/top)
+	return top * mean
 }
 
 // Repaired returns the matrix without its noise as far as that can be told; it is positive semidefinite.

@@ -31,7 +31,7 @@ func TestDistance(t *testing.T) {
 		Spread:   [][]float64{{0}},
 		Variance: func([]float64) []float64 { return []float64{noise} }}
 	for _, e := range []float64{0, 60} {
-		by := revealed{curvature: estimate{curvature, e}, weights: []float64{1},
+		by := revealed{curvature: estimate{matrix: curvature, noise: e}, weights: []float64{1},
 			prior: []float64{prior}, whole: true}
 		m, err := tr.along(line(curvature), by)
 		if err != nil {

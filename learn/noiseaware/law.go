@@ -20,12 +20,6 @@ type Records interface {
 	Taken(sum *mat.SymDense, x []float64)
 }
 
-// drawn is how many records stand for all.
-const drawn = 2000
-
-// fills is how often what clips take is added to the curvature.
-const fills = 4
-
 // recordsLaw is the law of the weighted scores given the weights: those of records that are drawn from normal
 // columns.
 type recordsLaw struct {
@@ -36,31 +30,9 @@ type recordsLaw struct {
 
 // law draws the records. What clips take from the curvature follows from the columns without it.
 func (t Trace) law(h estimate, weights []float64) (*recordsLaw, error) {
-	d := len(t.Points[0])
-	normals := whitened(drawn, d-1)
-	l := &recordsLaw{}
-	shown := h.matrix
-	for range fills {
-		c := t.columns(h)
-		l.records = c.records
-		root, err := rootOf(c.scatter)
-		if err != nil {
-			return nil, err
-		}
-		l.x = nil
-		taken := mat.NewSymDense(d, nil)
-		for _, z := range normals {
-			x := make([]float64, d)
-			for i := range d - 1 {
-				x[i] = c.mean.AtVec(i) + floats.Dot(root.RawRowView(i)[:d-1], z)
-			}
-			x[d-1] = 1
-			t.Of.Taken(taken, x)
-			l.x = append(l.x, x)
-		}
-		h.matrix = mat.NewSymDense(d, nil) // for the next pass
-		h.matrix.ScaleSym(c.records/drawn, taken)
-		h.matrix.AddSym(h.matrix, shown)
+	_, l, err := t.filled(h, t.Of.Taken)
+	if err != nil {
+		return nil, err
 	}
 	for n, x := range l.x {
 		for y := range l.score {
@@ -69,6 +41,25 @@ func (t Trace) law(h estimate, weights []float64) (*recordsLaw, error) {
 		}
 	}
 	return l, nil
+}
+
+// draws are records of the columns, one for each normal vector.
+func (c *columns) draws(normals [][]float64) ([][]float64, error) {
+	root, err := rootOf(c.scatter)
+	if err != nil {
+		return nil, err
+	}
+	d := c.mean.Len()
+	var out [][]float64
+	for _, z := range normals {
+		x := make([]float64, d)
+		for i := range d - 1 {
+			x[i] = c.mean.AtVec(i) + floats.Dot(root.RawRowView(i)[:d-1], z)
+		}
+		x[d-1] = 1
+		out = append(out, x)
+	}
+	return out, nil
 }
 
 // whitened returns n fixed normal vectors in pairs of both signs.

@@ -43,6 +43,8 @@ type Trace struct {
 	Of Records
 	// Curvature is the estimate of the likelihood's curvature, and what it knows of it.
 	Curvature Curvature
+	// Terms, of a logistic model, are those of the curvature's rounds; nil: not known, or Of knows.
+	Terms *Slices
 }
 
 // counted is the share of the posterior's variance in the distance that multiplies the curvature's
@@ -67,39 +69,63 @@ func (t Trace) Posterior() (m, single *gauss.Moments, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	weights, err := t.weights(h.matrix, t.last(), 0)
+	v, err := t.view(h)
 	if err != nil {
 		return nil, nil, err
 	}
-	bends := []bend{line(h.matrix)}
-	if d := h.matrix.SymmetricDim(); t.Spread != nil && h.matrix.At(d-1, d-1) > 0 {
-		bends = []bend{chord(h.matrix, t.CurvatureSpread), arc(h.matrix, t.CurvaturePoint, t.CurvatureSpread)}
-	}
-	at := revealed{curvature: h, weights: weights, prior: t.Scales.Precisions(t.Prior, len(t.Points[0]))}
-	if len(bends) > 1 {
-		at.columns = t.columns(h)
-		at.rate, at.doubt = t.rate(at.columns, weights)
-	}
-	own, err := t.lifted(bends, &at)
-	if err != nil {
-		return nil, nil, err
-	}
-	if t.Of != nil && at.columns != nil {
-		if m, single, err = t.cut(own, at); err == nil {
+	if t.Of != nil && v.at.columns != nil {
+		if m, single, err = t.cut(v.own, v.at); err == nil {
 			return m, single, nil
 		}
 	}
-	if m, err = t.predictive(own, bends, at); err != nil {
+	if m, err = t.predictive(v.own, v.bends, v.at); err != nil {
 		return nil, nil, err
 	}
+	if t.Terms != nil && v.at.columns != nil {
+		if v, err = t.unclipped(h); err != nil {
+			return nil, nil, err
+		}
+	}
+	single, err = t.single(v)
+	return m, single, err
+}
+
+// view is the posterior of the weights by an estimate of the curvature, with what it follows from.
+type view struct {
+	own   *gauss.Moments
+	bends []bend
+	at    revealed
+}
+
+func (t Trace) view(h estimate) (v view, err error) {
+	weights, err := t.weights(h.matrix, t.last(), 0)
+	if err != nil {
+		return v, err
+	}
+	v.bends = []bend{line(h.matrix)}
+	if d := h.matrix.SymmetricDim(); t.Spread != nil && h.matrix.At(d-1, d-1) > 0 {
+		v.bends = []bend{chord(h.matrix, t.CurvatureSpread), arc(h, t.CurvaturePoint, t.CurvatureSpread)}
+	}
+	v.at = revealed{curvature: h, weights: weights, prior: t.Scales.Precisions(t.Prior, len(t.Points[0]))}
+	if len(v.bends) > 1 {
+		v.at.columns = t.columns(h)
+		v.at.rate, v.at.doubt = t.rate(v.at.columns, weights)
+	}
+	v.own, err = t.lifted(v.bends, &v.at)
+	return v, err
+}
+
+// single are the means and variances of single weights.
+func (t Trace) single(v view) (*gauss.Moments, error) {
+	at := v.at
 	at.whole = true
 	at.prior = Scales(nil).Precisions(t.Prior, len(at.prior))
-	wide, err := t.mixed(bends, at)
+	wide, err := t.mixed(v.bends, at)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	wide.Mean[len(wide.Mean)-1] += at.lift
-	return m, about(own, wide, t.Prior), nil
+	return about(v.own, wide, t.Prior), nil
 }
 
 // revealed is what the rounds say of a posterior, however scores depend on the weights.

@@ -5,6 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/noiseaware"
 )
 
 // cutRecords is what records of a logistic model leave in rounds whose terms are a clipped update of one
@@ -107,35 +109,5 @@ func predicted(x, mean, variance []float64) (p, slope float64) {
 // Taken implements noiseaware.Records.
 func (k *cutRecords) Taken(sum *mat.SymDense, x []float64) {
 	_, c := predicted(x, k.r.at, k.r.spread)
-	d, dim, bound := len(x), k.r.c.Dim(), k.r.c.CurvatureBound
-	type entry struct {
-		i, j int
-		v    float64
-	}
-	var slice []entry
-	norm := 0.0
-	flush := func() {
-		share := 1.0
-		if n := math.Sqrt(norm); n > bound {
-			share = bound / n
-		}
-		for _, e := range slice {
-			sum.SetSym(e.i, e.j, sum.At(e.i, e.j)+(1-share)*e.v)
-		}
-		slice, norm = slice[:0], 0
-	}
-	for i := range d {
-		for j := i; j < d; j++ {
-			v := c * x[i] * x[j]
-			slice = append(slice, entry{i, j, v})
-			norm += v * v
-			if i != j {
-				norm += v * v
-			}
-			if len(slice) == dim {
-				flush()
-			}
-		}
-	}
-	flush()
+	noiseaware.Slices{Size: k.r.c.Dim(), Bound: k.r.c.CurvatureBound}.Taken(sum, c, x)
 }

@@ -1,0 +1,121 @@
+package noiseaware
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Slices are the terms of single records in curvature rounds: c x x' in slices of Size entries, in the order
+// of the upper triangle's rows, each of which is clipped to the norm Bound. Entries off the diagonal count
+// twice in its square.
+type Slices struct {
+	Size  int
+	Bound float64
+}
+
+// Taken adds what the clips take from the curvature c x x' of a record.
+func (s Slices) Taken(sum *mat.SymDense, c float64, x []float64) {
+	d := len(x)
+	next := func(i, j int) (int, int) {
+		if j+1 < d {
+			return i, j + 1
+		}
+		return i + 1, i + 1
+	}
+	for i, j := 0, 0; i < d; {
+		from, at, square := i, j, 0.0
+		n := 0
+		for ; n < s.Size && i < d; n++ {
+			v := c * x[i] * x[j]
+			square += v * v
+			if i != j {
+				square += v * v
+			}
+			i, j = next(i, j)
+		}
+		if square <= s.Bound*s.Bound {
+			continue
+		}
+		lost := c * (1 - s.Bound/math.Sqrt(square))
+		for ; n > 0; n-- {
+			sum.SetSym(from, at, sum.At(from, at)+lost*x[from]*x[at])
+			from, at = next(from, at)
+		}
+	}
+}
+
+// drawn is how many records stand for all.
+const drawn = 2000
+
+// fills is how often what clips take is added to the curvature.
+const fills = 4
+
+// unclipped is the view by the curvature with what clips have taken, whose length along the point is that of
+// the noisy matrix.
+func (t Trace) unclipped(shown estimate) (view, error) {
+	shown.raw = &t.Curvature
+	if len(t.CurvaturePoint) < 2 {
+		return t.view(shown)
+	}
+	h, _, err := t.filled(shown, func(sum *mat.SymDense, x []float64) {
+		t.Terms.Taken(sum, steepness(x, t.CurvaturePoint, t.CurvatureSpread), x)
+	})
+	if err != nil {
+		return view{}, err
+	}
+	return t.view(h)
+}
+
+// filled returns the curvature with what clips have taken, and the records that tell it: they are drawn from
+// normal columns, which follow from the curvature without it.
+func (t Trace) filled(shown estimate,
+	taken func(sum *mat.SymDense, x []float64)) (estimate, *recordsLaw, error) {
+	d := len(t.CurvaturePoint)
+	normals := whitened(drawn, d-1)
+	h, l := shown, &recordsLaw{}
+	for range fills {
+		c := t.columns(h)
+		var err error
+		if l.x, err = c.draws(normals); err != nil {
+			return shown, nil, err
+		}
+		l.records = c.records
+		sum := mat.NewSymDense(d, nil)
+		for _, x := range l.x {
+			taken(sum, x)
+		}
+		sum.ScaleSym(c.records/drawn, sum)
+		if h, err = shown.plus(sum); err != nil {
+			return shown, nil, err
+		}
+	}
+	return h, l, nil
+}
+
+// plus is the estimate with what clips have taken. It is repaired anew where the noisy matrix is known, whose
+// noise grows as the estimate does: what is taken follows from what is shown.
+func (e estimate) plus(taken *mat.SymDense) (estimate, error) {
+	sum := mat.NewSymDense(taken.SymmetricDim(), nil)
+	if e.raw == nil {
+		sum.AddSym(e.matrix, taken)
+		return estimate{matrix: sum, noise: e.noise}, nil
+	}
+	sum.AddSym(e.raw.Matrix, taken)
+	raw := &Curvature{sum, e.raw.SD * (1 + mat.Trace(taken)/mat.Trace(e.matrix))}
+	out, err := raw.repaired()
+	out.raw = raw
+	return out, err
+}
+
+// steepness is the mean slope of the logistic function at a record over a Gaussian of weights ([MacKay92]).
+func steepness(x, mean, variance []float64) float64 {
+	a, v := 0.0, 0.0
+	for i, xi := range x {
+		a += xi * mean[i]
+		v += xi * xi * variance[i]
+	}
+	f := 1 / math.Sqrt(1+v/probit)
+	p := 1 / (1 + math.Exp(-f*a))
+	return f * p * (1 - p)
+}
