@@ -25,6 +25,17 @@ func (r *reading) mixture(natural []float64) (point, spread []float64) {
 	}
 	s := r.attendance.side(last)
 	r.sides = append(r.sides, s)
+	r.separate(natural, s)
+	point, spread = make([]float64, r.c.Weights()), make([]float64, r.c.Weights())
+	for j, w := range s.mix {
+		floats.AddScaled(point, w, r.means[j])
+		floats.AddScaled(spread, w, r.wides[j])
+	}
+	return point, spread
+}
+
+// separate takes what is public of absent parties' factors out of a left side, over its share of the records.
+func (r *reading) separate(natural []float64, s side) {
 	addStart(r.c.space(), natural, -s.start*r.c.StartPrecision, r.c.StartSpread)
 	for j, w := range s.tied {
 		if w != 0 {
@@ -33,12 +44,6 @@ func (r *reading) mixture(natural []float64) (point, spread []float64) {
 		}
 	}
 	floats.Scale(1/s.whole, natural)
-	point, spread = make([]float64, r.c.Weights()), make([]float64, r.c.Weights())
-	for j, w := range s.mix {
-		floats.AddScaled(point, w, r.means[j])
-		floats.AddScaled(spread, w, r.wides[j])
-	}
-	return point, spread
 }
 
 // whole is the share of the records that an observation has.

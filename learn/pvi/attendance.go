@@ -50,7 +50,8 @@ func (c Config) attendance(trace []Observation) *attendance {
 		row := t.row(o)
 		if o.Round <= c.Learning(o.Round) {
 			t.counted = append(t.counted, row)
-			t.moved = append(t.moved, math.Ldexp(float64(c.dampingUnits(o.Round)), -int(c.DampingBits)))
+			damping := math.Ldexp(float64(c.dampingUnits(o.Round)), -int(c.DampingBits))
+			t.moved = append(t.moved, damping*c.climbed(o.Round))
 		}
 		for k, known := range t.known {
 			complete = complete && (o.Others || row[k] || !known)

@@ -1,48 +1,12 @@
 package pvi
 
 import (
-	"maps"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"choir/learn/noiseaware"
 )
-
-// lacking returns for every observation of noisy steps the share of the parties' best factors that it does
-// not have. A party that a sum does not count is in the state with its factor, which lacks the product of
-// 1 - a_j over the rounds j that counted the party; before the first one it lacks all of it. Parties that
-// no round counts are left out of the posterior.
-func (c Config) lacking(trace []Observation) []float64 {
-	p := c.params()
-	moved := 1 - math.Pow(1-p.LearningRate, float64(p.Steps)) // of the way to its best factor
-	left := map[int]float64{}
-	for _, o := range trace {
-		if c.tellsWho(o) {
-			for _, k := range o.Set {
-				left[k] = 1
-			}
-		}
-	}
-	parties := slices.Sorted(maps.Keys(left)) // in order, so that all members have the same sums
-	out := make([]float64, len(trace))
-	for i, o := range trace {
-		if !c.tellsWho(o) {
-			continue
-		}
-		for _, k := range parties {
-			if !slices.Contains(o.Set, k) {
-				out[i] += left[k] / float64(len(parties))
-			}
-		}
-		a := math.Ldexp(float64(c.dampingUnits(o.Round)), -int(c.DampingBits))
-		for _, k := range o.Set {
-			left[k] *= 1 - a*moved
-		}
-	}
-	return out
-}
 
 // tellsWho reports whether an observation is of a round of learning by known parties.
 func (c Config) tellsWho(o Observation) bool {
@@ -68,9 +32,9 @@ func (c Config) sparse(trace []Observation) bool {
 	return (c.Model == Logistic || c.Clip > 0) && 2*counted < rounds*len(parties)
 }
 
-// missed is the variance of the weighted scores by what rounds lack, in curvatures. Scores that lack the
-// share f of the records, over 1 - f, err by that of a sample: f/(1-f). The same parties are missing in
-// many rounds, so that errors add up.
+// missed bounds the variance of the weighted scores by what rounds lack, in curvatures. Scores that lack
+// the share f of the parties' best factors, over 1 - f, err by that of a sample at most: f/(1-f). The
+// same parties are missing in many rounds, so that errors add up.
 func missed(lacks, weights []float64) float64 {
 	sum := 0.0
 	for s, f := range lacks {

@@ -27,8 +27,7 @@ type climbing struct {
 	precision [][]float64 // of the likelihood's factors
 	doubt     [][]float64 // variances of their noise
 	sampling  []float64   // covariances of the samples' errors, in curvatures
-	lack      float64     // of the round that is added next
-	lacks     []float64   // of all rounds
+	lacks     []float64   // by round: the share of the parties' best factors that it does not have
 }
 
 // climbs reports whether parties take noisy natural-gradient steps.
@@ -38,19 +37,18 @@ func (c Config) climbs() bool {
 
 // climbingPosterior is NoiseAware of noisy natural-gradient steps.
 func (c Config) climbingPosterior(trace []Observation) (*Posterior, error) {
-	r := climbing{reading: reading{c: c, prior: c.floats(c.prior()), scales: c.scales(trace)}}
-	lacks := c.lacking(trace)
-	for i, o := range trace {
-		r.lack = lacks[i]
-		if o.Others || o.Round == 1 && c.name() == NameHybrid {
-			continue // its noise is not in later sums
-		}
+	r := climbing{reading: reading{c: c, prior: c.floats(c.prior()), scales: c.scales(trace),
+		attendance: c.attendance(trace)}}
+	for _, o := range trace {
 		if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() {
 			return nil, fmt.Errorf("observation of round %d: %w", o.Round, ErrShape)
 		}
 		add := r.add
-		if c.curvatureRound(o.Round) {
+		switch {
+		case c.curvatureRound(o.Round):
 			add = r.addCurvature
+		case o.Others || o.Round == 1 && c.name() == NameHybrid:
+			add = r.pass
 		}
 		if err := add(o); err != nil {
 			return nil, fmt.Errorf("observation of round %d: %w", o.Round, err)
@@ -121,24 +119,27 @@ func (r *climbing) sampled(h *mat.SymDense, p Params) float64 {
 // add adds a round of steps.
 func (r *climbing) add(o Observation) error {
 	c, p := r.c, r.c.params()
-	repaired, _, err := c.repair(o.Raw)
+	raw, q, err := r.open(o)
 	if err != nil {
 		return err
 	}
-	raw, q := c.floats(o.Raw), c.floats(repaired)
 	d := c.Weights()
 	path, weights, moved := r.path(q, o)
 	unit := math.Ldexp(1, -int(c.FracBits))
-	whole := 1 - r.lack
-	v := o.noise(c) * unit * unit * floats.Dot(weights, weights) / (whole * whole)
+	s := side{whole: 1}
+	if r.attendance != nil {
+		s = r.attendance.side(len(r.publics) - 1)
+	}
+	v := o.noise(c) * unit * unit * floats.Dot(weights, weights) / (s.whole * s.whole)
 	if p.Sampling != SamplingNone {
 		v /= p.SampleRate * p.SampleRate
-		r.sampling = append(r.sampling, floats.Dot(weights, weights)*(1-p.SampleRate)/p.SampleRate)
+		r.sampling = append(r.sampling, floats.Dot(weights, weights)*(1-p.SampleRate)/p.SampleRate/s.whole)
 	}
 	natural := make([]float64, len(q))
 	for i, x := range o.Sum {
-		natural[i] = (float64(x)*unit/moved + (1-c.Beta)*raw[i] + c.Beta*q[i] - r.prior[i]) / whole
+		natural[i] = float64(x)*unit/moved + (1-c.Beta)*raw[i] + c.Beta*q[i] - r.prior[i]
 	}
+	r.separate(natural, s)
 	point, score, noise := make([]float64, d), make([]float64, d), make([]float64, d)
 	precision, doubt, spread := make([]float64, d), make([]float64, d), make([]float64, d)
 	for i := range d {
@@ -157,14 +158,41 @@ func (r *climbing) add(o Observation) error {
 	}
 	damping := math.Ldexp(float64(c.dampingUnits(o.Round)), -int(c.DampingBits))
 	r.dampings = append(r.dampings, damping*moved)
-	r.lacks = append(r.lacks, r.lack)
 	r.points = append(r.points, point)
 	r.spreads = append(r.spreads, spread)
 	r.scores = append(r.scores, score)
 	r.noise = append(r.noise, noise)
 	r.precision = append(r.precision, precision)
 	r.doubt = append(r.doubt, doubt)
+	r.lacks = append(r.lacks, max(0, 1-s.whole))
 	return nil
+}
+
+// pass is add for a round whose sum observes nothing and whose noise is not in later sums.
+func (r *climbing) pass(o Observation) error {
+	_, _, err := r.open(o)
+	return err
+}
+
+// open keeps the public posterior of a round of learning, and returns it with the state.
+func (r *climbing) open(o Observation) (raw, q []float64, err error) {
+	repaired, _, err := r.c.repair(o.Raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	q = r.c.floats(repaired)
+	r.publics = append(r.publics, q)
+	return r.c.floats(o.Raw), q, nil
+}
+
+// climbed is the share of the way to their best factors that the parties of a round of learning go, before
+// damping.
+func (c Config) climbed(round int) float64 {
+	if !c.climbs() || c.name() == NameHybrid && round == 1 {
+		return 1
+	}
+	p := c.params()
+	return 1 - math.Pow(1-p.LearningRate, float64(p.Steps))
 }
 
 // path returns the means at which the parties take their steps, on average, with the steps' weights,
