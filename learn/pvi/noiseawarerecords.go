@@ -19,7 +19,8 @@ import (
 //
 //	sum/A + state - prior = sum_ik w_k g_ik
 //
-// observes the likelihood's natural parameters near the public point, with fresh noise in every round.
+// observes the likelihood's natural parameters near the public point, with fresh noise in every round. Of
+// parties that a round does not count the state has the factors, and what these started with is taken out.
 type climbing struct {
 	reading
 	scores    [][]float64
