@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/gauss"
 )
 
 // Slices are the terms of single records in curvature rounds: c x x' in slices of Size entries, in the order
@@ -50,6 +52,23 @@ const drawn = 2000
 
 // fills is how often what clips take is added to the curvature.
 const fills = 4
+
+// unclip replaces the slopes of single weights with those by the curvature with what clips have taken. The
+// intercept stays: the bend does not hold for its column, and least for a rare class.
+func (t Trace) unclip(single *gauss.Moments, shown estimate) error {
+	v, err := t.unclipped(shown)
+	if err != nil {
+		return err
+	}
+	whole, err := t.single(v)
+	if err != nil {
+		return err
+	}
+	last := len(whole.Mean) - 1
+	single.Mean = append(whole.Mean[:last:last], single.Mean[last])
+	copy(single.Variance[:last], whole.Variance)
+	return nil
+}
 
 // unclipped is the view by the curvature with what clips have taken, whose length along the point is that of
 // the noisy matrix.

@@ -81,12 +81,9 @@ func (t Trace) Posterior() (m, single *gauss.Moments, err error) {
 	if m, err = t.predictive(v.own, v.bends, v.at); err != nil {
 		return nil, nil, err
 	}
-	if t.Terms != nil && v.at.columns != nil {
-		if v, err = t.unclipped(h); err != nil {
-			return nil, nil, err
-		}
+	if single, err = t.single(v); err == nil && t.Terms != nil && v.at.columns != nil {
+		err = t.unclip(single, h)
 	}
-	single, err = t.single(v)
 	return m, single, err
 }
 
