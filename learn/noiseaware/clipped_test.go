@@ -113,8 +113,8 @@ func TestUnclipped(t *testing.T) {
 	}
 }
 
-// TestUnclippedLeavesPredictions: single weights go by the curvature with what clips have taken, and
-// predictions by the one that is shown.
+// TestUnclippedLeavesPredictions: slopes of single weights go by the curvature with what clips have taken,
+// and the intercept and predictions by the one that is shown.
 func TestUnclippedLeavesPredictions(t *testing.T) {
 	tr, _ := cutWorld(2000, Slices{9, 1.2}, slopes)
 	tr.Public = slopes
@@ -130,6 +130,10 @@ func TestUnclippedLeavesPredictions(t *testing.T) {
 	}
 	if !slices.Equal(m.Mean, without.Mean) || !mat.Equal(m.Covariance, without.Covariance) {
 		t.Errorf("predictions %v with the terms, %v without", m.Mean, without.Mean)
+	}
+	last := len(slopes) - 1
+	if single.Mean[last] != wide.Mean[last] || single.Variance[last] != wide.Variance[last] {
+		t.Errorf("intercept %v with the terms, %v without", single.Mean[last], wide.Mean[last])
 	}
 	if floats.Sum(single.Variance) >= floats.Sum(wide.Variance) {
 		t.Errorf("variances %v with the terms, %v without", single.Variance, wide.Variance)
