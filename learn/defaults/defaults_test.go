@@ -115,8 +115,8 @@ func TestShowsResiduals(t *testing.T) {
 		planned bool
 	}{
 		{"plenty", world(10, 16_000, 20, 1), 40, true},
-		{"few records", world(10, 300, 20, 1), 40, false},
-		{"strict", world(10, 1000, 20, 0.3), 40, false},
+		{"few records", world(10, 60, 20, 1), 40, false},
+		{"strict", world(10, 300, 20, 0.2), 40, false},
 		{"few rounds", world(10, 16_000, 20, 1), 9, false},
 		{"no noise", Facts{Parties: 3, Records: 100}, 20, true},
 	} {

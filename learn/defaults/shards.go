@@ -139,8 +139,8 @@ func LinearClip(logistic, noiseSD float64) float64 {
 const leastForResiduals = 10
 
 // residualNoise is the most noise on the mean square of residuals, in variances of an observation, with which
-// a round that sums them pays. In worlds with more of it sessions gained as often as they lost.
-const residualNoise = 0.25
+// a round that sums them pays: with more it would say less than the plan's assumption.
+const residualNoise = 1
 
 // ShowsResiduals reports whether one of so many rounds is worth spending on residuals whose squares are
 // summed up to limit variances of an observation: a square moves a sum by two clips.

@@ -165,6 +165,8 @@ type reading struct {
 	points    [][]float64
 	spreads   [][]float64 // variances of the public posterior at the points
 	naturals  [][]float64 // of the likelihood at the points, with noise
+	owns      [][]float64 // what their sums add to these
+	all       float64     // records, at most; 0: not known
 	dampings  []float64
 	parties   int     // of the last round
 	records   float64 // of the curvature
@@ -204,11 +206,15 @@ func (r *reading) addRound(o Observation) error {
 	if o.Others {
 		return nil
 	}
-	natural := make([]float64, len(raw))
+	natural, own := make([]float64, len(raw)), make([]float64, len(raw))
 	for i, x := range o.Sum {
-		natural[i] = float64(x)*unit + (1-c.Beta)*raw[i] + c.Beta*q[i] - r.prior[i]
+		own[i] = float64(x) * unit
+		natural[i] = own[i] + (1-c.Beta)*raw[i] + c.Beta*q[i] - r.prior[i]
 	}
 	point, spread := r.mixture(natural)
+	floats.Scale(1/r.whole(len(r.points)), own)
+	r.owns = append(r.owns, own)
+	r.all = max(r.all, o.Records)
 	r.points = append(r.points, point)
 	r.spreads = append(r.spreads, spread)
 	r.naturals = append(r.naturals, natural)
@@ -413,13 +419,13 @@ func (c Config) chance() float64 {
 	return 1
 }
 
-// settling are the weights of the rounds in the state, without its start.
-func (r *reading) settling() []float64 {
+// settling are the weights of the rounds in the state, without its start, if updates are short by a share.
+func (r *reading) settling(share float64) []float64 {
 	weights := make([]float64, len(r.dampings))
 	left := 1.0
 	for s := len(weights) - 1; s >= 0; s-- {
-		weights[s] = r.dampings[s] * left
-		left *= 1 - r.dampings[s]
+		weights[s] = share * r.dampings[s] * left
+		left *= 1 - share*r.dampings[s]
 	}
 	floats.Scale(1/floats.Sum(weights), weights)
 	return weights
@@ -428,19 +434,23 @@ func (r *reading) settling() []float64 {
 // settled is where the state would go without noise, the response of the damped recursion
 // being linear: of the way from the start the state has gone all but the share left.
 func (r *reading) settled() noiseaware.Diagonal {
-	weights := r.settling()
+	share := r.answered()
+	weights := r.settling(share)
 	d := r.c.Weights()
 	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scales: r.scales, Floor: r.c.predictedFloor(),
 		Chance: r.c.chance(),
 		Scores: make([]float64, d), Precision: make([]float64, d), Point: make([]float64, d),
 		Origin: make([]float64, d)}
 	for s, w := range weights {
+		more := w * (1/share - 1)
 		floats.AddScaled(out.Scores, w, r.naturals[s][:d])
+		floats.AddScaled(out.Scores, more, r.owns[s][:d])
 		floats.AddScaled(out.Precision, -2*w, r.naturals[s][d:2*d])
+		floats.AddScaled(out.Precision, -2*more, r.owns[s][d:2*d])
 		floats.AddScaled(out.Point, w, r.points[s])
 	}
 	w := mat.NewVecDense(len(weights), weights)
-	v, errors := mat.Inner(w, r.covariance(), w), r.lacking(weights)
+	v, errors := mat.Inner(w, r.covariance(), w)+r.louder(weights, share), r.lacking(weights)
 	for i := range d {
 		out.ScoreNoise = append(out.ScoreNoise, v+errors*max(0, out.Precision[i]))
 		out.PrecisionNoise = append(out.PrecisionNoise, 4*v)

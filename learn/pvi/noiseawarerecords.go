@@ -225,7 +225,7 @@ func (r *climbing) path(q []float64, o Observation) (means [][]float64, weights 
 // more than each of them alone, which a mean over all rounds, from far points too, would take for signal. The
 // scores of a linear model do not bend, so that its rounds have the mean of least variance.
 func (r *climbing) settled() noiseaware.Diagonal {
-	d, weights := r.c.Weights(), r.settling()
+	d, weights := r.c.Weights(), r.settling(1)
 	if r.c.Model == Linear {
 		weights = r.surest()
 	}
