@@ -428,3 +428,35 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("a target of one half: %v", err)
 	}
 }
+
+// TestColumnsOfNoisyProducts: thirty columns of mean square 1 whose products have noise as large: what makes
+// them definite has columns more than twice as long, and their mean products have the length of the noisy
+// ones. The products with the column of ones stay as they were revealed.
+func TestColumnsOfNoisyProducts(t *testing.T) {
+	const d, n = 31, 400.0
+	r := rand.New(rand.NewPCG(9, 10))
+	noisy, sum := make([]float64, d*d), 0.0
+	for i := range d {
+		noisy[i*d+i] = n / 4 * (1 + 0.8*r.NormFloat64())
+		for j := range i {
+			v := n / 4 * 0.8 / math.Sqrt2 * r.NormFloat64()
+			noisy[i*d+j], noisy[j*d+i] = v, v
+		}
+		if i < d-1 {
+			sum += 4 * noisy[i*d+i] / n
+		}
+	}
+	g := &geometry{factor: firm(append([]float64(nil), noisy...), d, 1, n/4*0.8), products: noisy}
+	stretched, got := 0.0, 0.0
+	c := g.means(n)
+	for i := range d - 1 {
+		stretched += 4 * dot(g.factor.row(i), g.factor.row(i)) / n
+		got += c.At(i, i)
+		if v := c.At(i, d-1); v != 4*noisy[i*d+d-1]/n {
+			t.Errorf("mean %d is %v", i, v)
+		}
+	}
+	if stretched < 2*sum || math.Abs(got-sum) > 1e-9*sum {
+		t.Errorf("mean squares add up to %v, noisy ones to %v, of a definite matrix to %v", got, sum, stretched)
+	}
+}

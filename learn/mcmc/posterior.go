@@ -142,22 +142,41 @@ func (t trace) class(g *geometry, e evidence) (noiseaware.Class, bool) {
 	if g.products == nil {
 		return noiseaware.Class{}, false
 	}
-	c := noiseaware.Class{Records: n, Products: mat.NewSymDense(d, nil), Doubt: 4 * g.doubt / n / math.Sqrt2,
+	c := noiseaware.Class{Records: n, Products: g.means(n), Doubt: 4 * g.doubt / n / math.Sqrt2,
 		Point: append([]float64(nil), e.At...)}
 	g.factor.solveT(c.Point)
-	for i := range d {
-		for j := i; j < d; j++ {
-			v := dot(g.factor.row(i), g.factor.row(j)[:i+1])
-			if j == d-1 && i < j { // without what makes it definite
-				v = g.products[i*d+j]
-			}
-			c.Products.SetSym(i, j, 4*v/n)
-		}
-	}
 	row := g.factor.row(d - 1)
 	c.Score = dot(row, e.Gradient)
 	c.ScoreSD = math.Sqrt(e.Noise.At(0, 0) * dot(row, row))
 	return c, true
+}
+
+// least is the least share of the columns' mean squares that is left of what makes the products definite.
+const least = 0.01
+
+// means are the mean products of the columns of n records, the last of which is 1. What makes noisy
+// products definite makes columns several times as long as they are: it stretches their spread, and
+// with it that of the logits over a posterior. So columns have the length of the noisy products, whose
+// sum errs less than each.
+func (g *geometry) means(n float64) *mat.SymDense {
+	d := g.factor.d
+	stretched, noisy := 0.0, 0.0
+	for i := range d - 1 {
+		stretched += dot(g.factor.row(i), g.factor.row(i))
+		noisy += g.products[i*d+i]
+	}
+	by := min(1, max(least, noisy/stretched))
+	out := mat.NewSymDense(d, nil)
+	for i := range d {
+		for j := i; j < d; j++ {
+			v := by * dot(g.factor.row(i), g.factor.row(j)[:i+1])
+			if j == d-1 {
+				v = g.products[i*d+j]
+			}
+			out.SetSym(i, j, 4*v/n)
+		}
+	}
+	return out
 }
 
 // outward is a covariance in phi in the coordinates of the weights.
