@@ -76,7 +76,7 @@ func (c *columns) logit(weights, variance []float64, covariance *mat.SymDense) (
 			v += covariance.At(i, j) * (c.scatter.At(i, j) + c.mean.AtVec(i)*c.mean.AtVec(j))
 		}
 	}
-	return a, v
+	return a, max(v, probit) // a noisy covariance may not be one
 }
 
 // rate returns the mean prediction over a Gaussian of independent weights, and the standard
@@ -113,6 +113,12 @@ func (c *columns) shift(m *gauss.Moments, rate, sd float64) float64 {
 
 // cumulative is the normal distribution function.
 func cumulative(u float64) float64 { return math.Erfc(-u/math.Sqrt2) / 2 }
+
+// Share returns the mean of a share of which x is known, with a normal error of standard deviation sd.
+func Share(x, sd float64) float64 {
+	mean, _ := share(x, sd)
+	return mean
+}
 
 // share returns the mean and the standard deviation of a share of which x is known, with a normal
 // error of standard deviation sd: those of the normal law between 0 and 1.

@@ -20,9 +20,10 @@ type Diagonal struct {
 	Scores, Origin []float64
 	// ScoreNoise and PrecisionNoise are the variances of the noise.
 	ScoreNoise, PrecisionNoise []float64
-	// Chance is by how many standard deviations of its squared length noise is taken for longer than expected,
-	// in Kept.
-	Chance float64
+	// Answered is the share of the records' best factors that clips have left in scores and precisions,
+	// of which the variance of the scores by sampling has the square; 0: all. Only what is kept of a
+	// mean goes by it.
+	Answered float64
 }
 
 // correlated is what the squared correlations of a column with all others are taken to add up to

@@ -12,7 +12,15 @@ import (
 // weights of rare categories says little of the others. Under the prior by which the estimate is a mean,
 // the share that is kept of the mean is also kept of its variance by noise. The variances of single
 // weights count the way that the mean was moved, up to the prior's.
-func (d Diagonal) Kept() (m, single *gauss.Moments) {
+func (d Diagonal) Kept() (m, single *gauss.Moments) { return d.shortened(len(d.Scores), 1) }
+
+// KeptSlopes is Kept by the root of the share, and leaves the last weight as it is, an intercept.
+// Nobody knows which columns belong together: noise on such weights adds up to less than what they say
+// together, and if all did the mean should be kept whole. The root is the geometric mean of the two.
+func (d Diagonal) KeptSlopes() (m, single *gauss.Moments) { return d.shortened(len(d.Scores)-1, 0.5) }
+
+// shortened keeps this power of the share of the first n weights.
+func (d Diagonal) shortened(n int, power float64) (m, single *gauss.Moments) {
 	m, single = d.Posterior()
 	prior := d.Scales.Precisions(d.Prior, len(m.Mean))
 	var e []float64
@@ -21,11 +29,18 @@ func (d Diagonal) Kept() (m, single *gauss.Moments) {
 	if d.Floor > 0 {
 		own = d.alone(e, prior)
 	}
-	share := kept(own, prior, d.Precision, d.Chance)
-	if length := square(m.Mean, d.Precision); length > 0 {
-		share = min(1, share*math.Sqrt(square(own.Mean, d.Precision)/length))
+	noise := lengths(own.Variance[:n], prior, d.Precision)
+	for i, p := range d.Precision[:n] {
+		if d.Answered > 0 && p > 0 {
+			noise[i] *= (d.Answered*p + d.ScoreNoise[i]) / (p + d.ScoreNoise[i])
+		}
 	}
-	for i, x := range m.Mean {
+	whole, length := square(own.Mean[:n], d.Precision), square(m.Mean[:n], d.Precision)
+	share := math.Pow(kept(whole, noise, 0), power)
+	if length > 0 {
+		share = min(1, share*math.Sqrt(whole/length))
+	}
+	for i, x := range m.Mean[:n] {
 		m.Mean[i] = share * x
 		if h := d.linear(i); h != 0 {
 			m.Variance[i] = max(m.Variance[i], min(share*x*x/(h*h)*(d.Precision[i]+d.ScoreNoise[i]), 1/prior[i]))
@@ -36,22 +51,30 @@ func (d Diagonal) Kept() (m, single *gauss.Moments) {
 	return m, single
 }
 
-// kept is the share of a mean that is not noise, if a weight counts by its precision: the sums alone
-// have an estimate with the variance V/(1-PV) where the posterior has V, and without a signal the
-// posterior's mean has V(1-PV). The noise is taken for longer than expected by chance standard deviations
-// of its squared length.
-func kept(m *gauss.Moments, prior, precision []float64, chance float64) float64 {
-	noise, squares, d := 0.0, 0.0, float64(len(m.Mean))
-	for i, v := range m.Variance {
-		own := precision[i] * v * (1 - min(1, prior[i]*v))
-		noise += own / d
-		squares += own * own
+// lengths are what every weight is expected to add to the squared length of a mean without a signal, if a
+// weight counts by its precision: the sums alone have an estimate with the variance V/(1-PV) where the
+// posterior has V, and without a signal the posterior's mean has V(1-PV).
+func lengths(variance, prior, precision []float64) []float64 {
+	out := make([]float64, len(variance))
+	for i, v := range variance {
+		out[i] = precision[i] * v * (1 - min(1, prior[i]*v))
 	}
-	if noise == 0 {
+	return out
+}
+
+// kept is the share of a mean of a squared length that is not noise, to which weights are expected to add
+// these lengths. The noise is taken for longer than expected by chance standard deviations of its
+// squared length.
+func kept(square float64, noise []float64, chance float64) float64 {
+	sum, squares, d := 0.0, 0.0, float64(len(noise))
+	for _, v := range noise {
+		sum += v
+		squares += v * v
+	}
+	if sum == 0 {
 		return 1
 	}
-	length := max(0, d-2)*noise + chance*math.Sqrt(2*squares)
-	return max(0, 1-length/square(m.Mean, precision))
+	return max(0, 1-(max(0, d-2)*sum/d+chance*math.Sqrt(2*squares))/square)
 }
 
 // square is the squared length of weights that count by their precisions.

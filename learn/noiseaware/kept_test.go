@@ -67,27 +67,58 @@ func TestKeptByPrecision(t *testing.T) {
 	}
 }
 
-// Noise whose squared length is two of its standard deviations above the expected one, as in one of forty
-// sessions, is 1 + 2c times as long with c the root of 2/d. Without a chance its square keeps the share
-// (1 - (1 - 2/d)/(1 + 2c))^2, which is .20 for d of 20. With a chance of 1 it is
-// (1 - (1 + c - 2/d)/(1 + 2c))^2, or .065.
+// Noise whose squared length is two of its standard deviations above the expected one, as in one of
+// forty sessions, is 1 + 2c times as long with c the root of 2/d. Without a chance the share (1 - (1 -
+// 2/d)/(1 + 2c)) is kept, which is .449 for d of 20. With a chance of 1 it is (1 - (1 + c - 2/d)/(1 +
+// 2c)), or .255.
 func TestKeptByChance(t *testing.T) {
 	const d = 20
-	long := Diagonal{Prior: 1, Point: make([]float64, d), Origin: make([]float64, d),
-		PrecisionNoise: make([]float64, d)}
-	each := 1e4 * (1 + 2*math.Sqrt(2.0/d))
-	for i := range d {
-		long.Precision = append(long.Precision, 100)
-		long.ScoreNoise = append(long.ScoreNoise, 1e4)
-		long.Scores = append(long.Scores, math.Sqrt(each)*float64(1-i%2*2))
+	noise := make([]float64, d)
+	for i := range noise {
+		noise[i] = 3
 	}
-	m, _ := long.Posterior()
-	for _, tc := range []struct{ chance, low, high float64 }{{0, 0.17, 0.23}, {1, 0.05, 0.08}} {
-		long.Chance = tc.chance
-		short, _ := long.Kept()
-		share := floats.Dot(short.Mean, short.Mean) / floats.Dot(m.Mean, m.Mean)
-		if share < tc.low || share > tc.high {
-			t.Errorf("chance %v: keeps the share %v of the square", tc.chance, share)
+	length := 3 * d * (1 + 2*math.Sqrt(2.0/d))
+	for _, tc := range []struct{ chance, want float64 }{{0, 0.4487}, {1, 0.2550}, {5, 0}} {
+		if got := kept(length, noise, tc.chance); math.Abs(got-tc.want) > 1e-4 {
+			t.Errorf("chance %v: keeps the share %v, want %v", tc.chance, got, tc.want)
 		}
+	}
+}
+
+// Of slopes alone the root of the share is kept, and the intercept whole. Clips that have left a
+// quarter of the records' factors leave a quarter of the variance by sampling per precision, so that
+// more of the same scores is signal.
+func TestKeptSlopes(t *testing.T) {
+	const d = 21
+	r := rand.New(rand.NewPCG(3, 4))
+	at := Diagonal{Prior: 1e-6, Point: make([]float64, d), Origin: make([]float64, d),
+		PrecisionNoise: make([]float64, d)}
+	for range d {
+		at.Precision = append(at.Precision, 100)
+		at.ScoreNoise = append(at.ScoreNoise, 50)
+		at.Scores = append(at.Scores, 16*r.NormFloat64())
+	}
+	whole, _ := at.Posterior()
+	slopes := at
+	slopes.Scores, slopes.Precision, slopes.ScoreNoise = at.Scores[:d-1], at.Precision[:d-1], at.ScoreNoise[:d-1]
+	slopes.Point, slopes.Origin, slopes.PrecisionNoise = at.Point[:d-1], at.Origin[:d-1], at.PrecisionNoise[:d-1]
+	alone, _ := slopes.Kept()
+	m, single := at.KeptSlopes()
+	if m.Mean[d-1] != whole.Mean[d-1] {
+		t.Errorf("moves the intercept from %v to %v", whole.Mean[d-1], m.Mean[d-1])
+	}
+	share, root := alone.Mean[0]/whole.Mean[0], m.Mean[0]/whole.Mean[0]
+	if !(share > 0.1 && share < 0.9) || math.Abs(root*root-share) > 1e-6 {
+		t.Errorf("keeps the share %v of slopes, and not its root, %v", share, root)
+	}
+	at.Answered = 0.25
+	answered, _ := at.KeptSlopes()
+	// The noise is (.25 100 + 50)/(100 + 50) of what it was.
+	want := math.Sqrt(1 - (1-share)/2)
+	if got := answered.Mean[0] / whole.Mean[0]; math.Abs(got-want) > 1e-6 {
+		t.Errorf("keeps %v where clips left a quarter, want %v", got, want)
+	}
+	if single.Variance[0] < m.Variance[0] {
+		t.Errorf("variance %v of a single weight, %v in predictions", single.Variance[0], m.Variance[0])
 	}
 }

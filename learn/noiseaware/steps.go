@@ -48,7 +48,7 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 	whole := 1 / math.Sqrt(t.Prior)
 	wide := t.sample(whole, whole)
 	prior := Scales(nil).Precisions(t.Prior, len(wide.Mean))
-	share := kept(wide, prior, prior, t.Chance)
+	share := kept(square(wide.Mean, prior), lengths(wide.Variance, prior, prior), t.Chance)
 	high := whole
 	if t.Scale > 0 {
 		high = min(whole, t.Scale)

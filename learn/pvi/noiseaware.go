@@ -280,7 +280,7 @@ func (r *reading) posterior() (m, single *gauss.Moments, err error) {
 	curvature, ok := r.curvature()
 	known := r.recorded()
 	if !ok || known == nil && r.sparse {
-		m, single = r.settled().Posterior()
+		m, single = r.eachWeight()
 		return m, single, nil
 	}
 	t := noiseaware.Trace{Prior: r.c.PriorPrecision, Scales: r.scales, Points: r.points,
@@ -304,6 +304,28 @@ func (r *reading) posterior() (m, single *gauss.Moments, err error) {
 		return nil, nil, err
 	}
 	return t.Posterior()
+}
+
+// eachWeight is the posterior of each weight by itself. Of the slopes of classes by shards it keeps
+// what noise leaves. Clips cut the records' factors, so that these say less of the weights, and err
+// less.
+func (r *reading) eachWeight() (m, single *gauss.Moments) {
+	at := r.settled()
+	if r.c.Model != Logistic || !r.c.traits().sharded {
+		return at.Posterior()
+	}
+	at.Answered = r.left(at)
+	return at.KeptSlopes()
+}
+
+// left is the share of the records' factors that clips leave, by the intercept's precision: its column is 1,
+// and where parties begin each record has a quarter of it.
+func (r *reading) left(at noiseaware.Diagonal) float64 {
+	if r.all == 0 {
+		return 1
+	}
+	last := len(at.Precision) - 1
+	return noiseaware.Share(4*at.Precision[last]/r.all, 4*math.Sqrt(at.PrecisionNoise[last])/r.all)
 }
 
 // score is the noisy gradient of the log-likelihood at the point of a round: the linear part
@@ -409,16 +431,6 @@ func (c Config) predictedFloor() float64 {
 	return c.PrecisionFloor
 }
 
-// chance is by how many standard deviations of its squared length the noise on a mean is taken for longer
-// than expected. Predictions of classes lose little where they keep less of a mean than would be best, and
-// more where it is noise. Those of a linear model gain the most by their mean.
-func (c Config) chance() float64 {
-	if c.Model == Linear {
-		return 0
-	}
-	return 1
-}
-
 // settling are the weights of the rounds in the state, without its start, if updates are short by a share.
 func (r *reading) settling(share float64) []float64 {
 	weights := make([]float64, len(r.dampings))
@@ -438,7 +450,6 @@ func (r *reading) settled() noiseaware.Diagonal {
 	weights := r.settling(share)
 	d := r.c.Weights()
 	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scales: r.scales, Floor: r.c.predictedFloor(),
-		Chance: r.c.chance(),
 		Scores: make([]float64, d), Precision: make([]float64, d), Point: make([]float64, d),
 		Origin: make([]float64, d)}
 	for s, w := range weights {
