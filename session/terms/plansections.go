@@ -2,12 +2,14 @@ package terms
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 
 	"choir/learn/dataset"
 	"choir/learn/defaults"
 	"choir/learn/global"
 	"choir/learn/pvi"
+	"choir/privacy"
 	"choir/protocol"
 	"choir/session/app"
 )
@@ -64,7 +66,7 @@ func (g *GlobalConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, err
 	if err != nil {
 		return nil, 0, err
 	}
-	cfg = globalCurvature(cfg, schema, rounds, g.CurvatureRounds)
+	cfg = t.coarsened(globalCurvature(cfg, schema, rounds, g.CurvatureRounds), rounds)
 	return &app.GlobalVI{Version: 1, Global: cfg, Schema: json.RawMessage(canonical)}, rounds, nil
 }
 
@@ -159,6 +161,29 @@ func globalCurvature(c global.Config, schema *dataset.Schema, rounds, curvature 
 		c.CurvatureBound = short(logisticCurvature * norm * norm / math.Sqrt(float64(c.CurvatureSlices())))
 	}
 	return c
+}
+
+// coarsest is the coarsest grid of clipped gradients, in binary digits: a thousandth of a clip of 1.
+const coarsest = 10
+
+// coarsened returns the configuration with a grid on which a party's noise is within what a plan
+// allows. A small budget for many rounds and few parties takes more than that on the finest grid, and
+// beside such noise a coarser one adds nothing. Without samples noise is largest, and quickly found.
+// What else a plan may lack its own calibration tells.
+func (t Terms) coarsened(cfg global.Config, rounds int) global.Config {
+	if t.Noise == protocol.NoiseNone {
+		return cfg
+	}
+	t.Rounds = rounds
+	whole := cfg
+	whole.SampleRate = 1
+	for ; cfg.FracBits > coarsest; cfg.FracBits-- {
+		whole.FracBits = cfg.FracBits
+		if _, err := t.trial(&app.GlobalVI{Global: whole}); !errors.Is(err, privacy.ErrUnreachable) {
+			break
+		}
+	}
+	return cfg
 }
 
 // globalGrid is the resolution for clipped gradients: eight times that of GridFor,

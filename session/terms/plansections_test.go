@@ -1,6 +1,7 @@
 package terms_test
 
 import (
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -133,5 +134,35 @@ func TestSumGridFits(t *testing.T) {
 	p, err := terms.NewPlan(rig.WriteFile(t, dir, "whole.toml", text), time.Now())
 	if err != nil || p.FracBits != 0 {
 		t.Errorf("whole numbers: %+v, %v", p, err)
+	}
+}
+
+// TestGlobalGrid: a small budget for many rounds of three parties takes more noise than a plan allows
+// on the finest grid, and is planned on a coarser one, whose steps are below a ten-thousandth of the
+// noise. Others keep the finest.
+func TestGlobalGrid(t *testing.T) {
+	dir, head := planTOML(t)
+	finest := terms.GridFor(30) + 3
+	for _, c := range []struct {
+		epsilon string
+		coarser bool
+	}{{"4.0", false}, {"0.1", true}, {"0.03", true}} {
+		many := strings.NewReplacer("epsilon = 1.0", "epsilon = "+c.epsilon, "rounds = 4", "rounds = 200")
+		text := many.Replace(head) +
+			"[global]\nschema_file = \"classes.json\"\nrecords = 1000\nclip = 30.0\n"
+		p, err := terms.NewPlan(rig.WriteFile(t, dir, "grid.toml", text), time.Now())
+		if err != nil {
+			t.Errorf("epsilon %s: %v", c.epsilon, err)
+			continue
+		}
+		if err := terms.CheckPlan(p); err != nil {
+			t.Errorf("epsilon %s: its plan doesn't hold: %v", c.epsilon, err)
+		}
+		if p.FracBits > finest || (p.FracBits < finest) != c.coarser {
+			t.Errorf("epsilon %s: %d bits, the finest grid has %d", c.epsilon, p.FracBits, finest)
+		}
+		if sd := math.Sqrt(float64(p.Variance)); sd < 1e4 {
+			t.Errorf("epsilon %s: the noise is %v units of the grid", c.epsilon, sd)
+		}
 	}
 }
