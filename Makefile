@@ -3,6 +3,9 @@
 GO ?= go
 FUZZTIME ?= 10s
 
+# One more package at a time than processors: tests of servers and disks mostly wait.
+AT_ONCE := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+
 .PHONY: test check build demo fmt vet unit lint race full processes purego peers model vuln fuzz fuzz-long nightly cross release
 
 test: fmt vet unit
@@ -32,7 +35,7 @@ PROCESSES := ^(TestLongScripts|TestCluster|TestKilledAnywhere|TestNoVerbIsSilent
 # Every package's tests, the long tables by a sample of their rows. What go test would vet, go vet
 # has vetted: doing it again takes as long as linking half of the tests.
 unit:
-	$(GO) test -vet=off -short -timeout 10m -skip '$(PROCESSES)' ./...
+	$(GO) test -vet=off -short -p $(AT_ONCE) -timeout 10m -skip '$(PROCESSES)' ./...
 
 lint:
 	$(GO) tool staticcheck ./...
@@ -51,8 +54,8 @@ REAL := cmd/choir
 
 # Everything else under the race detector.
 race:
-	$(GO) test -vet=off -race -timeout 18m $(filter-out $(addprefix choir/,$(LONG) $(SERIAL) $(REAL)),$(shell $(GO) list ./...))
-	$(GO) test -vet=off -race -short -timeout 10m $(addprefix ./,$(LONG))
+	$(GO) test -vet=off -race -p $(AT_ONCE) -timeout 18m $(filter-out $(addprefix choir/,$(LONG) $(SERIAL) $(REAL)),$(shell $(GO) list ./...))
+	$(GO) test -vet=off -race -short -p $(AT_ONCE) -timeout 10m $(addprefix ./,$(LONG))
 
 # In full, without the race detector, what runs under it by a sample or not at all: the tests that leave
 # something out in `make test`. That runs all others without the race detector, those that are tagged !race

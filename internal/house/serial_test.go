@@ -54,8 +54,8 @@ func TestSerialPackagesAreSerial(t *testing.T) {
 // TestUntaggedRunSeesEveryTest: a test file that is left out under the race detector is run without it: by
 // make test in every package, and in full too if it leaves something out there.
 func TestUntaggedRunSeesEveryTest(t *testing.T) {
-	if unit := recipe(t, "\t$(GO) test -vet=off -short -timeout 10m -skip '$(PROCESSES)'"); !slices.Equal(unit,
-		[]string{"./..."}) {
+	unit := recipe(t, "\t$(GO) test -vet=off -short -p $(AT_ONCE) -timeout 10m -skip '$(PROCESSES)'")
+	if !slices.Equal(unit, []string{"./..."}) {
 		t.Errorf("make test runs %v, not every package", unit)
 	}
 	full, tagged := recipe(t, "\t.ci/left $(GO) test -vet=off -timeout 15m --"), 0
