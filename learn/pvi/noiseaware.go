@@ -306,28 +306,6 @@ func (r *reading) posterior() (m, single *gauss.Moments, err error) {
 	return t.Posterior()
 }
 
-// eachWeight is the posterior of each weight by itself. Of the slopes of classes by shards it keeps
-// what noise leaves. Clips cut the records' factors, so that these say less of the weights, and err
-// less.
-func (r *reading) eachWeight() (m, single *gauss.Moments) {
-	at := r.settled()
-	if r.c.Model != Logistic || !r.c.traits().sharded {
-		return at.Posterior()
-	}
-	at.Answered = r.left(at)
-	return at.KeptSlopes()
-}
-
-// left is the share of the records' factors that clips leave, by the intercept's precision: its column is 1,
-// and where parties begin each record has a quarter of it.
-func (r *reading) left(at noiseaware.Diagonal) float64 {
-	if r.all == 0 {
-		return 1
-	}
-	last := len(at.Precision) - 1
-	return noiseaware.Share(4*at.Precision[last]/r.all, 4*math.Sqrt(at.PrecisionNoise[last])/r.all)
-}
-
 // score is the noisy gradient of the log-likelihood at the point of a round: the linear part
 // minus the precision times the point.
 func (r *reading) score(s int) []float64 {
@@ -420,51 +398,4 @@ func (r *reading) curvature() (noiseaware.Curvature, bool) {
 	}
 	out.SD = math.Sqrt(total/float64(at)/2 + r.missing(out.Matrix))
 	return out, true
-}
-
-// predictedFloor is the least precision of the public posterior of classes, for predictions. Weights of a
-// linear model have public scales for that.
-func (c Config) predictedFloor() float64 {
-	if c.Model == Linear {
-		return 0
-	}
-	return c.PrecisionFloor
-}
-
-// settling are the weights of the rounds in the state, without its start, if updates are short by a share.
-func (r *reading) settling(share float64) []float64 {
-	weights := make([]float64, len(r.dampings))
-	left := 1.0
-	for s := len(weights) - 1; s >= 0; s-- {
-		weights[s] = share * r.dampings[s] * left
-		left *= 1 - share*r.dampings[s]
-	}
-	floats.Scale(1/floats.Sum(weights), weights)
-	return weights
-}
-
-// settled is where the state would go without noise, the response of the damped recursion
-// being linear: of the way from the start the state has gone all but the share left.
-func (r *reading) settled() noiseaware.Diagonal {
-	share := r.answered()
-	weights := r.settling(share)
-	d := r.c.Weights()
-	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scales: r.scales, Floor: r.c.predictedFloor(),
-		Scores: make([]float64, d), Precision: make([]float64, d), Point: make([]float64, d),
-		Origin: make([]float64, d)}
-	for s, w := range weights {
-		more := w * (1/share - 1)
-		floats.AddScaled(out.Scores, w, r.naturals[s][:d])
-		floats.AddScaled(out.Scores, more, r.owns[s][:d])
-		floats.AddScaled(out.Precision, -2*w, r.naturals[s][d:2*d])
-		floats.AddScaled(out.Precision, -2*more, r.owns[s][d:2*d])
-		floats.AddScaled(out.Point, w, r.points[s])
-	}
-	w := mat.NewVecDense(len(weights), weights)
-	v, errors := mat.Inner(w, r.covariance(), w)+r.louder(weights, share), r.lacking(weights)
-	for i := range d {
-		out.ScoreNoise = append(out.ScoreNoise, v+errors*max(0, out.Precision[i]))
-		out.PrecisionNoise = append(out.PrecisionNoise, 4*v)
-	}
-	return out
 }
