@@ -14,10 +14,16 @@ import (
 // weights count the way that the mean was moved, up to the prior's.
 func (d Diagonal) Kept() (m, single *gauss.Moments) { return d.shortened(len(d.Scores), 1) }
 
-// KeptSlopes is Kept by the root of the share, and leaves the last weight as it is, an intercept.
-// Nobody knows which columns belong together: noise on such weights adds up to less than what they say
-// together, and if all did the mean should be kept whole. The root is the geometric mean of the two.
-func (d Diagonal) KeptSlopes() (m, single *gauss.Moments) { return d.shortened(len(d.Scores)-1, 0.5) }
+// KeptSlopes is Kept by a power of the share, and leaves the last weight as it is, an intercept. Nobody
+// knows which columns belong together: noise on such weights adds up to less than what they say
+// together, and if all did the mean should be kept whole, the power 0 of the share.
+func (d Diagonal) KeptSlopes() (m, single *gauss.Moments) {
+	return d.shortened(len(d.Scores)-1, together)
+}
+
+// together is the power of the share that is kept of slopes, between 1, for columns that have nothing to do
+// with each other, and 0.
+const together = 0.4
 
 // shortened keeps this power of the share of the first n weights.
 func (d Diagonal) shortened(n int, power float64) (m, single *gauss.Moments) {

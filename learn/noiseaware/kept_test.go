@@ -85,7 +85,7 @@ func TestKeptByChance(t *testing.T) {
 	}
 }
 
-// Of slopes alone the root of the share is kept, and the intercept whole. Clips that have left a
+// Of slopes alone a power of the share is kept, and the intercept whole. Clips that have left a
 // quarter of the records' factors leave a quarter of the variance by sampling per precision, so that
 // more of the same scores is signal.
 func TestKeptSlopes(t *testing.T) {
@@ -108,13 +108,13 @@ func TestKeptSlopes(t *testing.T) {
 		t.Errorf("moves the intercept from %v to %v", whole.Mean[d-1], m.Mean[d-1])
 	}
 	share, root := alone.Mean[0]/whole.Mean[0], m.Mean[0]/whole.Mean[0]
-	if !(share > 0.1 && share < 0.9) || math.Abs(root*root-share) > 1e-6 {
-		t.Errorf("keeps the share %v of slopes, and not its root, %v", share, root)
+	if !(share > 0.1 && share < 0.9) || math.Abs(math.Pow(root, 1/together)-share) > 1e-6 {
+		t.Errorf("keeps the share %v of slopes, and %v is not its power", share, root)
 	}
 	at.Answered = 0.25
 	answered, _ := at.KeptSlopes()
 	// The noise is (.25 100 + 50)/(100 + 50) of what it was.
-	want := math.Sqrt(1 - (1-share)/2)
+	want := math.Pow(1-(1-share)/2, together)
 	if got := answered.Mean[0] / whole.Mean[0]; math.Abs(got-want) > 1e-6 {
 		t.Errorf("keeps %v where clips left a quarter, want %v", got, want)
 	}
