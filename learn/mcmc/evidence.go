@@ -28,15 +28,22 @@ type evidence struct {
 // ErrSingular: a matrix has no inverse to working precision.
 var ErrSingular = errors.New("singular matrix")
 
-// tracePosterior is the Gaussian with the moments of the posterior of noisy evidence, and the share
-// of its mean to keep (kept). Given the curvature H and that gradients are linear it is N(At + S (V^-1
-// H^-1 Gradient - Prior At), S), where V = H^-1 + H^-1 Noise H^-1 and S = (Prior + V^-1)^-1. H is
+// approximation is the Gaussian with the moments of the posterior of noisy evidence, the share of its mean to
+// keep, and how gradients depend on the weights by the mean curvature.
+type approximation struct {
+	mean       []float64
+	covariance *mat.SymDense
+	keep       float64
+	by         relation
+}
+
+// tracePosterior returns the posterior. Given the curvature H and that gradients are linear it is N(At +
+// S (V^-1 H^-1 Gradient - Prior At), S), where V = H^-1 + H^-1 Noise H^-1 and S = (Prior + V^-1)^-1. H is
 // known up to noise, and is drawn from what the noisy one leaves possible (likely): a direction whose
 // curvature can't be told from 0 keeps the prior's width. As far as the mean isn't steady over the draws,
 // gradients are taken for those of normal records in the place of linear ones. The prior enters once.
 // docs/methods.md has the derivation. normal draws standard normal numbers. Errors: ErrSingular.
-func tracePosterior(e evidence, normal func() float64) (mean []float64, cov *mat.SymDense, keep float64,
-	err error) {
+func tracePosterior(e evidence, normal func() float64) (*approximation, error) {
 	d := len(e.At)
 	draws := make([]curved, curvatureDraws)
 	if e.CurvatureNoise == 0 {
@@ -45,8 +52,9 @@ func tracePosterior(e evidence, normal func() float64) (mean []float64, cov *mat
 	average := curved{h: mat.NewSymDense(d, nil)}
 	for k := range draws {
 		draws[k] = e.likely(normal)
+		var err error
 		if draws[k].h, err = bounded(draws[k].h); err != nil {
-			return nil, nil, 0, err
+			return nil, err
 		}
 		var part mat.SymDense
 		part.ScaleSym(1/float64(len(draws)), draws[k].h)
@@ -55,20 +63,21 @@ func tracePosterior(e evidence, normal func() float64) (mean []float64, cov *mat
 	}
 	f, err := e.turn(average)
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, err
 	}
 	chords, arcs := newMoments(d), newMoments(d)
 	for _, c := range draws {
 		if err := chords.given(e, e.chord(c)); err != nil {
-			return nil, nil, 0, err
+			return nil, err
 		}
 		if err := arcs.given(e, e.arc(c, f)); err != nil {
-			return nil, nil, 0, err
+			return nil, err
 		}
 	}
 	chords.mix(arcs, 1-chords.steady())
-	keep, err = e.kept(e.arc(average, f))
-	return chords.mean, chords.covariance, keep, err
+	by := e.arc(average, f)
+	keep, err := e.kept(by)
+	return &approximation{chords.mean, chords.covariance, keep, by}, err
 }
 
 // kept is the share of a mean that the errors of a relation's start leave: the positive part of James and

@@ -142,17 +142,18 @@ func TestTraceCoversUnderNoise(t *testing.T) {
 // the mean by 2/12.
 func TestTracePosterior(t *testing.T) {
 	one := func(v float64) *mat.SymDense { return mat.NewSymDense(1, []float64{v}) }
-	mean, cov, _, err := tracePosterior(evidence{At: []float64{0}, Gradient: []float64{2}, Curvature: one(1),
+	q, err := tracePosterior(evidence{At: []float64{0}, Gradient: []float64{2}, Curvature: one(1),
 		Noise: one(10), Prior: one(1)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "variance", cov.At(0, 0), 11./12, 1e-12)
-	near(t, "mean", mean[0], 2./12, 1e-12)
-	_, wider, _, err := tracePosterior(evidence{At: []float64{0}, Gradient: []float64{2}, Curvature: one(1),
+	near(t, "variance", q.covariance.At(0, 0), 11./12, 1e-12)
+	near(t, "mean", q.mean[0], 2./12, 1e-12)
+	wider, err := tracePosterior(evidence{At: []float64{0}, Gradient: []float64{2}, Curvature: one(1),
 		Noise: one(10), Prior: one(1), CurvatureNoise: 0.5}, rand.New(rand.NewPCG(3, 4)).NormFloat64)
-	if err != nil || !(wider.At(0, 0) > cov.At(0, 0)) {
-		t.Errorf("the curvature's error changes the variance from %v to %v, %v", cov.At(0, 0), wider.At(0, 0), err)
+	if err != nil || !(wider.covariance.At(0, 0) > q.covariance.At(0, 0)) {
+		t.Errorf("the curvature's error changes the variance from %v to %v, %v", q.covariance.At(0, 0),
+			wider.covariance.At(0, 0), err)
 	}
 }
 
@@ -170,11 +171,11 @@ func TestTraceOfNoise(t *testing.T) {
 		e.Prior.SetSym(i, i, 0.001)
 	}
 	kept := func() float64 {
-		_, _, keep, err := tracePosterior(e, r.NormFloat64)
+		q, err := tracePosterior(e, r.NormFloat64)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return keep
+		return q.keep
 	}
 	if k := kept(); k > 0.3 {
 		t.Errorf("%.2f of the mean of noise is kept", k)

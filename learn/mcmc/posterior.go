@@ -71,17 +71,18 @@ func (t trace) posterior(p *Posterior, s *state) error {
 		return err
 	}
 	e := t.evidence(g, s)
-	mean, cov, keep, err := tracePosterior(e, curvatures.normal)
+	q, err := tracePosterior(e, curvatures.normal)
 	if err != nil {
 		return err
 	}
+	keep, cov := q.keep, q.covariance
 	d := t.cfg.Features
 	var chol mat.Cholesky
 	if !chol.Factorize(cov) {
 		return fmt.Errorf("posterior: %w", ErrSingular)
 	}
 	p.Chains = 1
-	p.Mean = append([]float64(nil), mean...)
+	p.Mean = append([]float64(nil), q.mean...)
 	g.factor.solveT(p.Mean)
 	p.Covariance = outward(g.factor, cov)
 	p.Variance = make([]float64, d)
@@ -96,6 +97,9 @@ func (t trace) posterior(p *Posterior, s *state) error {
 		shift, p.Rare = c.Correct(&gauss.Moments{Mean: p.Mean, Covariance: p.Covariance,
 			Variance: diagonal(p.Covariance)})
 		p.Mean[d-1] += shift
+	}
+	if err := t.assured(p, g, e, q); err != nil {
+		return err
 	}
 	p.Draws, err = t.drawn(g, p.Mean, &chol)
 	return err
@@ -159,13 +163,7 @@ const least = 0.01
 // with it that of the logits over a posterior. So columns have the length of the noisy products, whose
 // sum errs less than each.
 func (g *geometry) means(n float64) *mat.SymDense {
-	d := g.factor.d
-	stretched, noisy := 0.0, 0.0
-	for i := range d - 1 {
-		stretched += dot(g.factor.row(i), g.factor.row(i))
-		noisy += g.products[i*d+i]
-	}
-	by := min(1, max(least, noisy/stretched))
+	d, by := g.factor.d, g.unstretched()
 	out := mat.NewSymDense(d, nil)
 	for i := range d {
 		for j := i; j < d; j++ {
@@ -177,6 +175,17 @@ func (g *geometry) means(n float64) *mat.SymDense {
 		}
 	}
 	return out
+}
+
+// unstretched is the mean square of the columns over that of the coordinates phi.
+func (g *geometry) unstretched() float64 {
+	d := g.factor.d
+	stretched, noisy := 0.0, 0.0
+	for i := range d - 1 {
+		stretched += dot(g.factor.row(i), g.factor.row(i))
+		noisy += g.products[i*d+i]
+	}
+	return min(1, max(least, noisy/stretched))
 }
 
 // outward is a covariance in phi in the coordinates of the weights.

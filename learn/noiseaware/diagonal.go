@@ -24,6 +24,9 @@ type Diagonal struct {
 	// of which the variance of the scores by sampling has the square; 0: all. Only what is kept of a
 	// mean goes by it.
 	Answered float64
+	// Records are those of classes, in which case what is kept of a mean is also sure not to lose; 0: of
+	// numbers.
+	Records float64
 }
 
 // correlated is what the squared correlations of a column with all others are taken to add up to

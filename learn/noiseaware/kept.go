@@ -2,6 +2,9 @@ package noiseaware
 
 import (
 	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"choir/learn/gauss"
 )
@@ -42,14 +45,18 @@ func (d Diagonal) shortened(n int, power float64) (m, single *gauss.Moments) {
 		}
 	}
 	whole, length := square(own.Mean[:n], d.Precision), square(m.Mean[:n], d.Precision)
-	share := math.Pow(kept(whole, noise, 0), power)
+	left := kept(whole, noise, 0)
+	share := math.Pow(left, power)
 	if length > 0 {
 		share = min(1, share*math.Sqrt(whole/length))
 	}
-	for i, x := range m.Mean[:n] {
-		m.Mean[i] = share * x
+	before := slices.Clone(m.Mean)
+	floats.Scale(share, m.Mean[:n])
+	d.assured(m, shaken(left, power, n))
+	for i, x := range before {
 		if h := d.linear(i); h != 0 {
-			m.Variance[i] = max(m.Variance[i], min(share*x*x/(h*h)*(d.Precision[i]+d.ScoreNoise[i]), 1/prior[i]))
+			m.Variance[i] = max(m.Variance[i],
+				min(m.Mean[i]*x/(h*h)*(d.Precision[i]+d.ScoreNoise[i]), 1/prior[i]))
 		}
 		away := x - m.Mean[i]
 		single.Variance[i] = min(max(single.Variance[i], m.Variance[i])+away*away, 1/d.Prior)

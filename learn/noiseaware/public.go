@@ -23,19 +23,24 @@ func (t Trace) predictive(own *gauss.Moments, bends []bend, at revealed) (*gauss
 	at.lift = 0
 	at.centre = make([]float64, d)
 	at.centre[d-1] = t.Public[d-1]
-	if t.audible(at) {
-		var err error
-		if at.weights, err = t.weights(h, t.Public, at.curvature.noise); err != nil {
+	if !t.audible(at) {
+		m, err := t.lifted(bends, &at)
+		if err != nil {
 			return nil, err
 		}
-		at.curvature.noise = 0
-		at.centre = t.Public
-		prior := make([]float64, d)
-		for i := range prior {
-			prior[i] = max(at.prior[i], mat.Trace(h)/h.At(d-1, d-1))
-		}
-		at.prior = prior
+		return m, t.assured(m, bends[1], at)
 	}
+	var err error
+	if at.weights, err = t.weights(h, t.Public, at.curvature.noise); err != nil {
+		return nil, err
+	}
+	at.curvature.noise = 0
+	at.centre = t.Public
+	prior := make([]float64, d)
+	for i := range prior {
+		prior[i] = max(at.prior[i], mat.Trace(h)/h.At(d-1, d-1))
+	}
+	at.prior = prior
 	return t.lifted(bends, &at)
 }
 

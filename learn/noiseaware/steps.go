@@ -25,7 +25,9 @@ type Steps struct {
 	Parties              []float64 // R
 	// Expected is the slope of a party's steps without the bound that the plan expects, in (0, 1).
 	Expected float64
-	Chance   float64 // as in Diagonal
+	// Chance is by how many standard deviations of its squared length the noise on a mean is taken for
+	// longer than expected.
+	Chance float64
 	// Bent is the error of steps by changes of the curvature, relative to the way from the last point.
 	Bent float64
 }
@@ -54,11 +56,24 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 		high = min(whole, t.Scale)
 	}
 	d := float64(len(wide.Mean))
-	m = t.sample(high/math.Pow(d, 0.25), high)
+	low := high / math.Pow(d, 0.25)
+	m = t.sample(low, high)
+	if t.Bent == 0 && d > 1 {
+		widen(m.Variance, share, low, high)
+	}
 	if length := floats.Norm(m.Mean, 2); length > 0 {
 		floats.Scale(min(1, share*floats.Norm(wide.Mean, 2)/length), m.Mean)
 	}
 	return m, about(m, wide, t.Prior), nil
+}
+
+// widen gives variances of a linear model back to the prior as far as the mean is noise: its mean over scales
+// that are log-uniform between low and high. Classes are predicted by the mean's length, and lose little.
+func widen(variance []float64, share, low, high float64) {
+	prior := (high*high - low*low) / (2 * math.Log(high/low))
+	for i, v := range variance {
+		variance[i] = max(v, share*v+(1-share)*prior)
+	}
 }
 
 // sample returns the moments of the weights, with a scale between low and high.

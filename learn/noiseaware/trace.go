@@ -367,37 +367,48 @@ func solve(h, own *mat.SymDense, b *mat.VecDense, variance, prior []float64) (*g
 func given(slope mat.Matrix, scatter *mat.SymDense, b *mat.VecDense,
 	prior []float64) (*gauss.Moments, error) {
 	d := len(prior)
-	var c mat.Cholesky
-	if !c.Factorize(scatter) {
-		return nil, fmt.Errorf("scatter: %w", gauss.ErrImproper)
-	}
-	var weighted mat.Dense // scatter^-1 slope
-	if err := c.SolveTo(&weighted, slope); failed(err) {
-		return nil, fmt.Errorf("scatter: %w", err)
-	}
-	var information mat.Dense
-	information.Mul(slope.T(), &weighted)
-	precision := mat.NewSymDense(d, nil)
-	for i := range d {
-		for j := i; j < d; j++ {
-			precision.SetSym(i, j, 0.5*(information.At(i, j)+information.At(j, i)))
-		}
-		precision.SetSym(i, i, precision.At(i, i)+prior[i])
-	}
-	if !c.Factorize(precision) {
-		return nil, fmt.Errorf("posterior: %w", gauss.ErrImproper)
+	weighted, precision, err := normalEquations(slope, scatter, prior)
+	if err != nil {
+		return nil, err
 	}
 	m := &gauss.Moments{Mean: make([]float64, d), Covariance: mat.NewSymDense(d, nil)}
 	var right mat.VecDense
 	right.MulVec(weighted.T(), b)
-	if err := c.SolveVecTo(mat.NewVecDense(d, m.Mean), &right); failed(err) {
+	if err := precision.SolveVecTo(mat.NewVecDense(d, m.Mean), &right); failed(err) {
 		return nil, fmt.Errorf("posterior: %w", err)
 	}
-	if err := c.InverseTo(m.Covariance); failed(err) {
+	if err := precision.InverseTo(m.Covariance); failed(err) {
 		return nil, fmt.Errorf("posterior: %w", err)
 	}
 	m.Variance = diagonal(m.Covariance)
 	return m, nil
+}
+
+// normalEquations returns scatter^-1 slope and the posterior's precision, of given.
+func normalEquations(slope mat.Matrix, scatter *mat.SymDense,
+	prior []float64) (weighted *mat.Dense, precision *mat.Cholesky, err error) {
+	d := len(prior)
+	var c mat.Cholesky
+	if !c.Factorize(scatter) {
+		return nil, nil, fmt.Errorf("scatter: %w", gauss.ErrImproper)
+	}
+	weighted = new(mat.Dense)
+	if err := c.SolveTo(weighted, slope); failed(err) {
+		return nil, nil, fmt.Errorf("scatter: %w", err)
+	}
+	var information mat.Dense
+	information.Mul(slope.T(), weighted)
+	all := mat.NewSymDense(d, nil)
+	for i := range d {
+		for j := i; j < d; j++ {
+			all.SetSym(i, j, 0.5*(information.At(i, j)+information.At(j, i)))
+		}
+		all.SetSym(i, i, all.At(i, i)+prior[i])
+	}
+	if !c.Factorize(all) {
+		return nil, nil, fmt.Errorf("posterior: %w", gauss.ErrImproper)
+	}
+	return weighted, &c, nil
 }
 
 // ridge makes a matrix definite that may be singular without noise.

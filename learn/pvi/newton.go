@@ -150,7 +150,7 @@ const bent = 0.25
 // more where it is noise. Those of a linear model gain the most by their mean.
 func (c Config) chance() float64 {
 	if c.Model == Linear {
-		return 0
+		return 0.5
 	}
 	return 1
 }

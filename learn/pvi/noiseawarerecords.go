@@ -69,7 +69,11 @@ func (c Config) climbingPosterior(trace []Observation) (*Posterior, error) {
 func (r *climbing) posterior() (m, single *gauss.Moments, err error) {
 	curvature, ok := r.curvature()
 	if !ok {
-		m, single = r.settled().Kept()
+		at := r.settled()
+		if r.c.Model == Logistic {
+			at.Records = r.all
+		}
+		m, single = at.Kept()
 		return m, single, nil
 	}
 	if p := r.c.params(); p.Sampling != SamplingNone {
@@ -157,10 +161,10 @@ func (r *climbing) add(o Observation) error {
 		score[i] = natural[i] - precision[i]*point[i]
 		noise[i] = v/spread[i] + doubt[i]*wide
 	}
-	damping := math.Ldexp(float64(c.dampingUnits(o.Round)), -int(c.DampingBits))
-	r.dampings = append(r.dampings, damping*moved)
+	r.dampings = append(r.dampings, moved*math.Ldexp(float64(c.dampingUnits(o.Round)), -int(c.DampingBits)))
 	r.points = append(r.points, point)
 	r.spreads = append(r.spreads, spread)
+	r.all = max(r.all, o.Records)
 	r.scores = append(r.scores, score)
 	r.noise = append(r.noise, noise)
 	r.precision = append(r.precision, precision)

@@ -19,6 +19,7 @@ func (r *reading) eachWeight() (m, single *gauss.Moments) {
 		return at.Posterior()
 	}
 	at.Answered = r.left(at)
+	at.Records = r.all
 	return at.KeptSlopes()
 }
 

@@ -1,0 +1,81 @@
+package mcmc
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/noiseaware"
+)
+
+// assured shortens the mean to what is sure not to lose, given the posterior in phi. Gradients where all
+// weights are 0 are those at the point, and the way times a curvature that is flat: the mean of the noisy
+// matrix's diagonal, which is right on average for weights that have nothing to do with its other entries.
+func (t trace) assured(p *Posterior, g *geometry, e evidence, q *approximation) error {
+	if g.products == nil || q.keep == 0 {
+		return nil
+	}
+	d, n := t.cfg.Features, t.cfg.Temper*float64(t.cfg.Records)
+	columns := g.means(n)
+	columns.SetSym(d-1, d-1, 1)
+	r := noiseaware.Response{Start: make([]float64, d), Products: columns, Records: n}
+	flat := min(g.unstretched(), max(0, mat.Trace(e.Curvature)/float64(d)))
+	start := append([]float64(nil), e.Gradient...)
+	add(start, flat, e.At)
+	for i := range d {
+		r.Start[i] = dot(g.factor.row(i), start[:i+1])
+		for j := range d {
+			r.Spread += p.Covariance.At(i, j) * columns.At(i, j)
+		}
+	}
+	r.Spread = max(0, r.Spread)
+	var err error
+	if r.Echo, r.Noise, err = g.echo(e, q); err != nil {
+		return err
+	}
+	before := append([]float64(nil), p.Mean...)
+	slopes := r.Shorten(p.Mean)
+	p.Swamped = p.Swamped || slopes < swamped
+	for i, m := range before {
+		away := m - p.Mean[i]
+		p.Variance[i] = min(p.Variance[i]+away*away, max(p.Variance[i], 1/t.cfg.PriorPrecision))
+	}
+	return nil
+}
+
+// echo is what the mean has of the noise on the gradient, times this noise, and the noise's covariance with
+// that of the sampling, both of the weights. The mean of several curvatures is shorter than the response to
+// the mean curvature, and so is that to the noise.
+func (g *geometry) echo(e evidence, q *approximation) (echo *mat.Dense, noise *mat.SymDense, err error) {
+	d := g.factor.d
+	total := mat.NewSymDense(d, nil)
+	total.AddSym(q.by.scatter, e.Noise)
+	var pull, response mat.Dense
+	if pull.Solve(total, q.by.pull) != nil {
+		return nil, nil, fmt.Errorf("response of the trace posterior: %w", ErrSingular)
+	}
+	response.Mul(q.covariance, pull.T())
+	whole := mat.NewVecDense(d, nil)
+	whole.MulVec(&response, q.by.start)
+	share := 0.0
+	if length := mat.Dot(whole, whole); length > 0 {
+		share = q.keep * max(0, mat.Dot(whole, mat.NewVecDense(d, q.mean))/length)
+	}
+	factor := mat.NewTriDense(d, mat.Lower, nil)
+	for i := range d {
+		for j, v := range g.factor.row(i) {
+			factor.SetTri(i, j, v)
+		}
+	}
+	var inner, outer mat.Dense
+	inner.Product(&response, total, factor.T())
+	inner.Scale(share*noiseaware.Shaken(q.keep, d), &inner)
+	echo = mat.NewDense(d, d, nil)
+	for j := range d {
+		column := mat.Col(nil, j, &inner)
+		g.factor.solveT(column)
+		echo.SetCol(j, column)
+	}
+	outer.Product(factor, total, factor.T())
+	return echo, symmetric(&outer), nil
+}

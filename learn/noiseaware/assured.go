@@ -1,0 +1,88 @@
+package noiseaware
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/gauss"
+)
+
+// assured shortens the slopes and the intercept of a mean that follows from the scores by the bend, to the
+// shares that are sure not to lose.
+//
+// The scores where all weights are 0 are those at the points, and the way times the curvature. An estimate
+// of all of this is too uncertain where noise hides the weights, so that the slopes' is flat: the
+// mean of the noisy matrix's diagonal, which is right on average for weights that have nothing to do with
+// the columns' correlations.
+func (t Trace) assured(m *gauss.Moments, curve bend, at revealed) error {
+	d := len(m.Mean)
+	l := t.relation(curve, at)
+	start := mean(t.Scores, at.weights)
+	for i, slope := range t.flat(at.curvature) {
+		start[i] += slope * l.point[i]
+	}
+	echo, noise, err := t.echo(m, l, at)
+	if err != nil {
+		return err
+	}
+	_, v := at.columns.logit(make([]float64, d), m.Variance, m.Covariance)
+	squares := newLogits(at.curvature.matrix).squares
+	level(squares[:d-1])
+	Response{Start: start, Echo: echo, Noise: noise, Products: mat.NewDiagDense(d, squares),
+		Spread: v - probit, Records: at.columns.records}.Shorten(m.Mean)
+	return nil
+}
+
+// flat are curvatures of the weights as if all slopes had the same.
+func (t Trace) flat(e estimate) []float64 {
+	d := e.matrix.SymmetricDim()
+	out := diagonal(t.Curvature.Matrix)
+	level(out[:d-1])
+	out[d-1] = e.matrix.At(d-1, d-1)
+	return out
+}
+
+// level gives all numbers their mean.
+func level(v []float64) {
+	each := floats.Sum(v) / float64(len(v))
+	for i := range v {
+		v[i] = each
+	}
+}
+
+// echo is what a posterior's mean has of the noise on the scores, times this noise, on average, and the
+// noise's covariance with that of the sampling. By Stein's lemma it is the response of the mean to the scores
+// times the covariance ([Stein81]).
+func (t Trace) echo(m *gauss.Moments, l relation, at revealed) (echo *mat.Dense,
+	noise *mat.SymDense, err error) {
+	d := len(m.Mean)
+	f := l.bend.truth(m.Mean, m.Variance)
+	slope, noise := mat.NewSymDense(d, nil), mat.NewSymDense(d, nil)
+	slope.ScaleSym(f, l.bend.pull)
+	noise.ScaleSym(f, l.scatter)
+	scatter := mat.NewSymDense(d, nil)
+	scatter.CopySym(noise)
+	away := make([]float64, d)
+	for i, x := range m.Mean {
+		away[i] = (f*x - l.point[i]) * (f*x - l.point[i])
+	}
+	variance := t.Variance(at.weights)
+	for i, v := range at.curvature.error(variance, away) {
+		scatter.SetSym(i, i, scatter.At(i, i)+v)
+		noise.SetSym(i, i, noise.At(i, i)+variance[i])
+	}
+	ridge(scatter)
+	weighted, precision, err := normalEquations(slope, scatter, at.prior)
+	if err != nil {
+		return nil, nil, err
+	}
+	var response mat.Dense
+	if err := precision.SolveTo(&response, weighted.T()); failed(err) {
+		return nil, nil, fmt.Errorf("response of the mean: %w", err)
+	}
+	echo = new(mat.Dense)
+	echo.Mul(&response, noise)
+	return echo, noise, nil
+}

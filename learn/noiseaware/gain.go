@@ -1,0 +1,120 @@
+package noiseaware
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/gauss"
+)
+
+// gain is what is known of the log-likelihood that part of a mean gains over even odds for both classes.
+// By Hoeffding's lemma logits l of records of the classes y gain at least the sum of (y - 1/2) l - l^2/8.
+// All sums are over the records.
+type gain struct {
+	linear, sd float64 // the sum of (y - 1/2) l without the noise's own part, and its error's standard deviation
+	square     float64 // the sum of l^2/4
+	records    float64
+	alike      bool // the logits are those of an intercept, and otherwise about normal
+}
+
+const (
+	surely = 1.5   // standard deviations that a gain may err by
+	slack  = 0.005 // nats of a record that may be lost then
+)
+
+// share returns the largest share of the mean, up to 1, that loses little of the log-likelihood even if its
+// gain is less than it seems: methods.md, section 14.
+func (g gain) share() float64 {
+	if !(g.square > 0) || g.records <= 0 {
+		return 1
+	}
+	limit := math.Sqrt(g.records * g.square) // of the sum of |l|/2
+	if !g.alike {
+		limit *= math.Sqrt(2 / math.Pi)
+	}
+	part, sd := share((g.linear/limit+1)/2, g.sd/limit/2)
+	low := limit * (2*part - 1 - surely*2*sd)
+	return min(1, (low+math.Sqrt(low*low+2*slack*g.records*g.square))/g.square)
+}
+
+// shaken is the factor on what the noise adds by itself to a mean of n weights of which a power of the share
+// kept by James and Stein's estimate is kept: the share grows with the noise ([Stein81]).
+func shaken(kept, power float64, n int) float64 {
+	if kept == 0 {
+		return 1
+	}
+	return 1 + 2*power*(1-kept)/(kept*float64(n))
+}
+
+// Shaken is shaken of the share itself.
+func Shaken(kept float64, n int) float64 { return shaken(kept, 1, n) }
+
+// Response is how a posterior's mean follows from noisy scores.
+type Response struct {
+	Start []float64 // the scores where all weights are 0, with noise
+	// Echo is the derivative of the mean by these times Noise, the covariance of their noise and sampling: by
+	// Stein's lemma its diagonal is what each weight times its score has of the noise on average ([Stein81]).
+	Echo     mat.Matrix
+	Noise    mat.Symmetric
+	Products mat.Symmetric // mean products of the columns
+	Spread   float64       // mean variance of a record's logit over the posterior
+	Records  float64
+}
+
+// Shorten shortens the slopes and the intercept, the last weight, of a mean to the shares that are sure not
+// to lose, and returns that of the slopes.
+func (r Response) Shorten(mean []float64) (slopes float64) {
+	last := len(mean) - 1
+	slopes = r.gain(mean, 0, last).share()
+	mean[last] *= r.gain(mean, last, last+1).share()
+	floats.Scale(slopes, mean[:last])
+	return slopes
+}
+
+// gain is that of the weights from one to before another. Over the posterior logits are as if they were
+// shorter ([MacKay92]).
+func (r Response) gain(mean []float64, from, to int) gain {
+	flat := 1 / math.Sqrt(1+r.Spread/probit)
+	g := gain{records: r.Records, alike: to-from == 1}
+	variance := 0.0
+	for i := from; i < to; i++ {
+		g.linear += flat * (mean[i]*r.Start[i] - r.Echo.At(i, i))
+		for j := range mean {
+			variance += r.Echo.At(i, j) * r.Echo.At(j, i)
+		}
+		for j := from; j < to; j++ {
+			variance += mean[i] * mean[j] * r.Noise.At(i, j)
+			g.square += flat * flat * r.Records / 4 * mean[i] * mean[j] * r.Products.At(i, j)
+		}
+	}
+	g.sd = flat * math.Sqrt(max(0, variance))
+	return g
+}
+
+// assured shortens the slopes and the intercept of a mean to the shares that are sure not to lose. Noise adds
+// to the mean more times what it would if the mean were linear in it.
+func (d Diagonal) assured(m *gauss.Moments, more float64) {
+	last := len(m.Mean) - 1
+	if d.Records == 0 || !(d.Precision[last] > 0) {
+		return
+	}
+	r := Response{Start: make([]float64, last+1), Records: d.Records}
+	if d.Answered > 0 {
+		r.Records *= d.Answered
+	}
+	diagonal := func() *mat.DiagDense { return mat.NewDiagDense(last+1, nil) }
+	noise, echo, squares := diagonal(), diagonal(), diagonal()
+	for i, p := range d.Precision {
+		r.Start[i] = d.linear(i)
+		squares.SetDiag(i, 4*max(0, p)/r.Records) // where parties were, so that long logits gain what they do there
+		r.Spread += m.Variance[i] * p / d.Precision[last]
+		noise.SetDiag(i, p+d.ScoreNoise[i])
+		if r.Start[i] != 0 {
+			echo.SetDiag(i, more*m.Mean[i]/r.Start[i]*noise.At(i, i))
+		}
+	}
+	r.Noise, r.Echo, r.Products = noise, echo, squares
+	r.Shorten(m.Mean)
+}

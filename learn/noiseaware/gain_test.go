@@ -1,0 +1,148 @@
+package noiseaware
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/gauss"
+)
+
+// TestGainIsABound: any share of logits gains at least what a gain has of the same sums, and at the share
+// that it calls sure, with the sums known, no more than the slack is lost.
+func TestGainIsABound(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for range 200 {
+		const n = 300
+		signal, length := 2*r.NormFloat64(), 4*r.Float64()
+		logits, classes := make([]float64, n), make([]float64, n)
+		g := gain{records: n}
+		for i := range n {
+			z := r.NormFloat64()
+			logits[i] = length * z
+			if r.Float64() < 1/(1+math.Exp(-signal*z)) {
+				classes[i] = 1
+			}
+			g.linear += (classes[i] - 0.5) * logits[i]
+			g.square += logits[i] * logits[i] / 4
+		}
+		over := func(k float64) float64 {
+			out := 0.0
+			for i, l := range logits {
+				out += classes[i]*k*l - math.Log1p(math.Exp(k*l)) + math.Ln2
+			}
+			return out
+		}
+		for _, k := range []float64{0.1, 0.5, 1, 2} {
+			if bound := k*g.linear - k*k*g.square/2; over(k) < bound-1e-9 {
+				t.Fatalf("gain %v at the share %v, bound %v", over(k), k, bound)
+			}
+		}
+		if k := g.share(); over(k) < -slack*n-1e-9 {
+			t.Fatalf("loses %v at the share %v", -over(k), k)
+		}
+	}
+}
+
+// shouted are 400 records of 60 columns under noise of three times the sampling's, with the weight of each
+// column.
+func shouted(r *rand.Rand, weight float64) Diagonal {
+	const d, n = 60, 400
+	out := Diagonal{Prior: 1, Point: make([]float64, d), Origin: make([]float64, d),
+		PrecisionNoise: make([]float64, d), Records: n}
+	for range d {
+		out.Precision = append(out.Precision, n/4)
+		out.ScoreNoise = append(out.ScoreNoise, 9*n/4)
+		out.Scores = append(out.Scores, n/4*weight+math.Sqrt(10*n/4)*r.NormFloat64())
+	}
+	return out
+}
+
+// Of noise alone a mean is shortened so far that new records lose more than .01 nats each in less than one
+// of ten sessions: the gain is below 1.5 standard deviations of its error in one of fifteen, and 400 draws
+// have a standard error of .013. Without it more lose.
+func TestAssuredOfNoise(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	const draws = 400
+	lost := func(m *gauss.Moments) bool { // records have standard normal columns, and no signal
+		v := floats.Dot(m.Mean, m.Mean)
+		spread := floats.Sum(m.Variance)
+		return v/(1+spread/probit)/8 > 0.01
+	}
+	var before, after float64
+	for range draws {
+		d := shouted(r, 0)
+		if m, _ := d.Kept(); lost(m) {
+			after += 1. / draws
+		}
+		d.Records = 0
+		if m, _ := d.Kept(); lost(m) {
+			before += 1. / draws
+		}
+	}
+	if after > 0.1 || before < 2*after {
+		t.Errorf("loses with the share %.3f of sessions, and %.3f without", after, before)
+	}
+}
+
+// A signal far beyond the noise is kept as it is: logits of standard deviation 1.2 in 20,000 records.
+func TestAssuredOfSignal(t *testing.T) {
+	d := shouted(rand.New(rand.NewPCG(15, 16)), 0)
+	d.Records = 20000
+	for i := range d.Scores {
+		d.Precision[i] *= 50
+		d.Scores[i] += 0.15 * d.Precision[i]
+	}
+	m, _ := d.Kept()
+	d.Records = 0
+	whole, _ := d.Kept()
+	if !floats.EqualApprox(m.Mean, whole.Mean, 1e-12) {
+		t.Errorf("mean of length %v, %v before", floats.Norm(m.Mean, 2), floats.Norm(whole.Mean, 2))
+	}
+}
+
+// TestEcho: the echo is the derivative of the mean by the scores times the noise, by differences of the
+// posterior itself.
+func TestEcho(t *testing.T) {
+	const d = 4
+	h := mat.NewSymDense(d, []float64{90, 20, 5, 10, 20, 60, 9, 4, 5, 9, 70, 8, 10, 4, 8, 100})
+	t0 := Trace{Prior: 1, Points: [][]float64{{0.1, -0.2, 0.3, 0.1}}, Scores: [][]float64{{30, -20, 10, 25}},
+		Noise: mat.NewSymDense(1, []float64{400}), Curvature: Curvature{Matrix: h}}
+	t0.Variance = func([]float64) []float64 { return []float64{400, 400, 400, 400} }
+	at := revealed{curvature: estimate{matrix: h}, weights: []float64{1}, prior: []float64{1, 1, 1, 1}}
+	whole := func(scores []float64) *gauss.Moments {
+		moved := t0
+		moved.Scores = [][]float64{scores}
+		m, err := moved.along(line(h), at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	m := whole(t0.Scores[0])
+	echo, noise, err := t0.echo(m, t0.relation(line(h), at), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slope := mat.NewDense(d, d, nil)
+	for j := range d {
+		up := append([]float64(nil), t0.Scores[0]...)
+		up[j]++
+		for i, x := range whole(up).Mean {
+			slope.Set(i, j, x-m.Mean[i])
+		}
+	}
+	var want mat.Dense
+	want.Mul(slope, noise)
+	if !mat.EqualApprox(echo, &want, 1e-9) {
+		t.Errorf("echo %v, want %v", mat.Formatted(echo), mat.Formatted(&want))
+	}
+	for i := range d {
+		if math.Abs(noise.At(i, i)-h.At(i, i)-400) > 1e-9 {
+			t.Errorf("noise %v of score %d, want %v", noise.At(i, i), i, h.At(i, i)+400)
+		}
+	}
+}
