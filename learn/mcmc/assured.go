@@ -30,7 +30,7 @@ func (t trace) assured(p *Posterior, g *geometry, e evidence, q *approximation) 
 	}
 	r.Spread = max(0, r.Spread)
 	var err error
-	if r.Echo, r.Noise, err = g.echo(e, q); err != nil {
+	if r.Joint, r.Noise, err = g.joint(e, q); err != nil {
 		return err
 	}
 	before := append([]float64(nil), p.Mean...)
@@ -43,10 +43,10 @@ func (t trace) assured(p *Posterior, g *geometry, e evidence, q *approximation) 
 	return nil
 }
 
-// echo is what the mean has of the noise on the gradient, times this noise, and the noise's covariance with
-// that of the sampling, both of the weights. The mean of several curvatures is shorter than the response to
-// the mean curvature, and so is that to the noise.
-func (g *geometry) echo(e evidence, q *approximation) (echo *mat.Dense, noise *mat.SymDense, err error) {
+// joint is the covariance of the mean with the noise and the sampling of the gradient, and the covariance of
+// these, both of the weights. The mean of several curvatures is shorter than that by the mean curvature, and
+// so is its derivative.
+func (g *geometry) joint(e evidence, q *approximation) (joint *mat.Dense, noise *mat.SymDense, err error) {
 	d := g.factor.d
 	total := mat.NewSymDense(d, nil)
 	total.AddSym(q.by.scatter, e.Noise)
@@ -69,13 +69,13 @@ func (g *geometry) echo(e evidence, q *approximation) (echo *mat.Dense, noise *m
 	}
 	var inner, outer mat.Dense
 	inner.Product(&response, total, factor.T())
-	inner.Scale(share*noiseaware.Shaken(q.keep, d), &inner)
-	echo = mat.NewDense(d, d, nil)
+	inner.Scale(share*noiseaware.Steeper(q.keep, d), &inner)
+	joint = mat.NewDense(d, d, nil)
 	for j := range d {
 		column := mat.Col(nil, j, &inner)
 		g.factor.solveT(column)
-		echo.SetCol(j, column)
+		joint.SetCol(j, column)
 	}
 	outer.Product(factor, total, factor.T())
-	return echo, symmetric(&outer), nil
+	return joint, symmetric(&outer), nil
 }

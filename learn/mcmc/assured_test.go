@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestEchoOfWeights: what the mean has of the noise is the same sum in the coordinates phi and of the
-// weights, and the noise of a combination of scores is that of the same one in phi.
-func TestEchoOfWeights(t *testing.T) {
+// TestJointOfWeights: the covariances of the mean with the noise add up to the same in the coordinates phi
+// and of the weights, and the noise of a combination of scores is that of the same one in phi.
+func TestJointOfWeights(t *testing.T) {
 	const d = 3
 	g := &geometry{factor: triangle{d, []float64{3, 0, 0, 1, 2, 0, -1, 0.5, 4}}}
 	one := func(v float64) *mat.SymDense {
@@ -27,12 +27,12 @@ func TestEchoOfWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	q.keep = 1 // as if it didn't depend on the gradient
-	echo, noise, err := g.echo(e, q)
+	joint, noise, err := g.joint(e, q)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Scatter and noise are 2.5, and the mean is 0.5/2.5 of the gradient over the precision 0.1 + 0.25/2.5.
-	near(t, "echo", mat.Trace(echo), d*(0.5/2.5)/(0.1+0.25/2.5)*2.5, 1e-9)
+	near(t, "covariance", mat.Trace(joint), d*(0.5/2.5)/(0.1+0.25/2.5)*2.5, 1e-9)
 	w := mat.NewVecDense(d, []float64{1, -2, 0.5})
 	phi := g.factor.mulT(w.RawVector().Data)
 	near(t, "noise", mat.Inner(w, noise, w), 2.5*dot(phi, phi), 1e-9)

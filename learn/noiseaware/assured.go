@@ -23,14 +23,14 @@ func (t Trace) assured(m *gauss.Moments, curve bend, at revealed) error {
 	for i, slope := range t.flat(at.curvature) {
 		start[i] += slope * l.point[i]
 	}
-	echo, noise, err := t.echo(m, l, at)
+	joint, noise, err := t.joint(m, l, at)
 	if err != nil {
 		return err
 	}
 	_, v := at.columns.logit(make([]float64, d), m.Variance, m.Covariance)
 	squares := newLogits(at.curvature.matrix).squares
 	level(squares[:d-1])
-	Response{Start: start, Echo: echo, Noise: noise, Products: mat.NewDiagDense(d, squares),
+	Response{Start: start, Joint: joint, Noise: noise, Products: mat.NewDiagDense(d, squares),
 		Spread: v - probit, Records: at.columns.records}.Shorten(m.Mean)
 	return nil
 }
@@ -52,10 +52,10 @@ func level(v []float64) {
 	}
 }
 
-// echo is what a posterior's mean has of the noise on the scores, times this noise, on average, and the
-// noise's covariance with that of the sampling. By Stein's lemma it is the response of the mean to the scores
-// times the covariance ([Stein81]).
-func (t Trace) echo(m *gauss.Moments, l relation, at revealed) (echo *mat.Dense,
+// joint is the covariance of a posterior's mean with the noise and the sampling of the scores, and the
+// covariance of these. By Stein's lemma it is the derivative of the mean by the scores times the other
+// ([Stein81]).
+func (t Trace) joint(m *gauss.Moments, l relation, at revealed) (joint *mat.Dense,
 	noise *mat.SymDense, err error) {
 	d := len(m.Mean)
 	f := l.bend.truth(m.Mean, m.Variance)
@@ -82,7 +82,7 @@ func (t Trace) echo(m *gauss.Moments, l relation, at revealed) (echo *mat.Dense,
 	if err := precision.SolveTo(&response, weighted.T()); failed(err) {
 		return nil, nil, fmt.Errorf("response of the mean: %w", err)
 	}
-	echo = new(mat.Dense)
-	echo.Mul(&response, noise)
-	return echo, noise, nil
+	joint = new(mat.Dense)
+	joint.Mul(&response, noise)
+	return joint, noise, nil
 }

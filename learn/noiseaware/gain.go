@@ -10,8 +10,8 @@ import (
 )
 
 // gain is what is known of the log-likelihood that part of a mean gains over even odds for both classes.
-// By Hoeffding's lemma logits l of records of the classes y gain at least the sum of (y - 1/2) l - l^2/8.
-// All sums are over the records.
+// Logits l of records of the classes y gain at least the sum of (y - 1/2) l - l^2/8, by Hoeffding's lemma
+// ([Hoeffding63], section 4). All sums are over the records.
 type gain struct {
 	linear, sd float64 // the sum of (y - 1/2) l without the noise's own part, and its error's standard deviation
 	square     float64 // the sum of l^2/4
@@ -20,7 +20,7 @@ type gain struct {
 }
 
 const (
-	surely = 1.5   // standard deviations that a gain may err by
+	margin = 1.5   // standard deviations by which a gain may be less than its estimate
 	slack  = 0.005 // nats of a record that may be lost then
 )
 
@@ -35,29 +35,30 @@ func (g gain) share() float64 {
 		limit *= math.Sqrt(2 / math.Pi)
 	}
 	part, sd := share((g.linear/limit+1)/2, g.sd/limit/2)
-	low := limit * (2*part - 1 - surely*2*sd)
+	low := limit * (2*part - 1 - margin*2*sd)
 	return min(1, (low+math.Sqrt(low*low+2*slack*g.records*g.square))/g.square)
 }
 
-// shaken is the factor on what the noise adds by itself to a mean of n weights of which a power of the share
-// kept by James and Stein's estimate is kept: the share grows with the noise ([Stein81]).
-func shaken(kept, power float64, n int) float64 {
+// steeper is the factor on the derivative of a mean of n weights by the scores where a power of the share
+// kept by James and Stein's estimate is kept of it, since the share grows with the scores ([Stein81]).
+func steeper(kept, power float64, n int) float64 {
 	if kept == 0 {
 		return 1
 	}
 	return 1 + 2*power*(1-kept)/(kept*float64(n))
 }
 
-// Shaken is shaken of the share itself.
-func Shaken(kept float64, n int) float64 { return shaken(kept, 1, n) }
+// Steeper is the factor on the derivative of a mean of n weights by the scores where this share of it is kept
+// by James and Stein's estimate, over the share.
+func Steeper(kept float64, n int) float64 { return steeper(kept, 1, n) }
 
 // Response is how a posterior's mean follows from noisy scores.
 type Response struct {
 	Start []float64 // the scores where all weights are 0, with noise
-	// Echo is the derivative of the mean by these times Noise, the covariance of their noise and sampling: by
-	// Stein's lemma its diagonal is what each weight times its score has of the noise on average ([Stein81]).
-	Echo     mat.Matrix
+	// Noise is the covariance of their noise and sampling, and Joint that of the mean with it: the mean's
+	// derivative by the scores times Noise, by Stein's lemma ([Stein81]).
 	Noise    mat.Symmetric
+	Joint    mat.Matrix
 	Products mat.Symmetric // mean products of the columns
 	Spread   float64       // mean variance of a record's logit over the posterior
 	Records  float64
@@ -76,26 +77,26 @@ func (r Response) Shorten(mean []float64) (slopes float64) {
 // gain is that of the weights from one to before another. Over the posterior logits are as if they were
 // shorter ([MacKay92]).
 func (r Response) gain(mean []float64, from, to int) gain {
-	flat := 1 / math.Sqrt(1+r.Spread/probit)
+	short := 1 / math.Sqrt(1+r.Spread/probit)
 	g := gain{records: r.Records, alike: to-from == 1}
 	variance := 0.0
 	for i := from; i < to; i++ {
-		g.linear += flat * (mean[i]*r.Start[i] - r.Echo.At(i, i))
+		g.linear += short * (mean[i]*r.Start[i] - r.Joint.At(i, i))
 		for j := range mean {
-			variance += r.Echo.At(i, j) * r.Echo.At(j, i)
+			variance += r.Joint.At(i, j) * r.Joint.At(j, i)
 		}
 		for j := from; j < to; j++ {
 			variance += mean[i] * mean[j] * r.Noise.At(i, j)
-			g.square += flat * flat * r.Records / 4 * mean[i] * mean[j] * r.Products.At(i, j)
+			g.square += short * short * r.Records / 4 * mean[i] * mean[j] * r.Products.At(i, j)
 		}
 	}
-	g.sd = flat * math.Sqrt(max(0, variance))
+	g.sd = short * math.Sqrt(max(0, variance))
 	return g
 }
 
-// assured shortens the slopes and the intercept of a mean to the shares that are sure not to lose. Noise adds
-// to the mean more times what it would if the mean were linear in it.
-func (d Diagonal) assured(m *gauss.Moments, more float64) {
+// assured shortens the slopes and the intercept of a mean to the shares that are sure not to lose. The mean's
+// derivative by the scores is the factor times what it would be if it were linear in them.
+func (d Diagonal) assured(m *gauss.Moments, factor float64) {
 	last := len(m.Mean) - 1
 	if d.Records == 0 || !(d.Precision[last] > 0) {
 		return
@@ -105,16 +106,16 @@ func (d Diagonal) assured(m *gauss.Moments, more float64) {
 		r.Records *= d.Answered
 	}
 	diagonal := func() *mat.DiagDense { return mat.NewDiagDense(last+1, nil) }
-	noise, echo, squares := diagonal(), diagonal(), diagonal()
+	noise, joint, squares := diagonal(), diagonal(), diagonal()
 	for i, p := range d.Precision {
 		r.Start[i] = d.linear(i)
 		squares.SetDiag(i, 4*max(0, p)/r.Records) // where parties were, so that long logits gain what they do there
 		r.Spread += m.Variance[i] * p / d.Precision[last]
 		noise.SetDiag(i, p+d.ScoreNoise[i])
 		if r.Start[i] != 0 {
-			echo.SetDiag(i, more*m.Mean[i]/r.Start[i]*noise.At(i, i))
+			joint.SetDiag(i, factor*m.Mean[i]/r.Start[i]*noise.At(i, i))
 		}
 	}
-	r.Noise, r.Echo, r.Products = noise, echo, squares
+	r.Noise, r.Joint, r.Products = noise, joint, squares
 	r.Shorten(m.Mean)
 }

@@ -47,9 +47,9 @@ func TestGainIsABound(t *testing.T) {
 	}
 }
 
-// shouted are 400 records of 60 columns under noise of three times the sampling's, with the weight of each
+// drowned are 400 records of 60 columns under noise of three times the sampling's, with the weight of each
 // column.
-func shouted(r *rand.Rand, weight float64) Diagonal {
+func drowned(r *rand.Rand, weight float64) Diagonal {
 	const d, n = 60, 400
 	out := Diagonal{Prior: 1, Point: make([]float64, d), Origin: make([]float64, d),
 		PrecisionNoise: make([]float64, d), Records: n}
@@ -74,7 +74,7 @@ func TestAssuredOfNoise(t *testing.T) {
 	}
 	var before, after float64
 	for range draws {
-		d := shouted(r, 0)
+		d := drowned(r, 0)
 		if m, _ := d.Kept(); lost(m) {
 			after += 1. / draws
 		}
@@ -90,7 +90,7 @@ func TestAssuredOfNoise(t *testing.T) {
 
 // A signal far beyond the noise is kept as it is: logits of standard deviation 1.2 in 20,000 records.
 func TestAssuredOfSignal(t *testing.T) {
-	d := shouted(rand.New(rand.NewPCG(15, 16)), 0)
+	d := drowned(rand.New(rand.NewPCG(15, 16)), 0)
 	d.Records = 20000
 	for i := range d.Scores {
 		d.Precision[i] *= 50
@@ -104,9 +104,9 @@ func TestAssuredOfSignal(t *testing.T) {
 	}
 }
 
-// TestEcho: the echo is the derivative of the mean by the scores times the noise, by differences of the
-// posterior itself.
-func TestEcho(t *testing.T) {
+// TestJoint: the covariance of the mean with the noise is the derivative of the mean by the scores times the
+// noise, by differences of the posterior itself.
+func TestJoint(t *testing.T) {
 	const d = 4
 	h := mat.NewSymDense(d, []float64{90, 20, 5, 10, 20, 60, 9, 4, 5, 9, 70, 8, 10, 4, 8, 100})
 	t0 := Trace{Prior: 1, Points: [][]float64{{0.1, -0.2, 0.3, 0.1}}, Scores: [][]float64{{30, -20, 10, 25}},
@@ -123,7 +123,7 @@ func TestEcho(t *testing.T) {
 		return m
 	}
 	m := whole(t0.Scores[0])
-	echo, noise, err := t0.echo(m, t0.relation(line(h), at), at)
+	joint, noise, err := t0.joint(m, t0.relation(line(h), at), at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,8 +137,8 @@ func TestEcho(t *testing.T) {
 	}
 	var want mat.Dense
 	want.Mul(slope, noise)
-	if !mat.EqualApprox(echo, &want, 1e-9) {
-		t.Errorf("echo %v, want %v", mat.Formatted(echo), mat.Formatted(&want))
+	if !mat.EqualApprox(joint, &want, 1e-9) {
+		t.Errorf("covariance %v, want %v", mat.Formatted(joint), mat.Formatted(&want))
 	}
 	for i := range d {
 		if math.Abs(noise.At(i, i)-h.At(i, i)-400) > 1e-9 {

@@ -52,7 +52,7 @@ func (d Diagonal) shortened(n int, power float64) (m, single *gauss.Moments) {
 	}
 	before := slices.Clone(m.Mean)
 	floats.Scale(share, m.Mean[:n])
-	d.assured(m, shaken(left, power, n))
+	d.assured(m, steeper(left, power, n))
 	for i, x := range before {
 		if h := d.linear(i); h != 0 {
 			m.Variance[i] = max(m.Variance[i],
