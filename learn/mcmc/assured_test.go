@@ -1,42 +1,62 @@
 package mcmc
 
 import (
-	"math"
-	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestJointOfWeights: the covariances of the mean with the noise add up to the same in the coordinates phi
-// and of the weights, and the noise of a combination of scores is that of the same one in phi.
+// TestJointOfWeights: the covariance of the mean with the noise, of the weights, is the mean's derivative by
+// their scores times the noise of these, by differences of the posterior itself. Of the scores s of the
+// weights those in phi are F^-1 s.
 func TestJointOfWeights(t *testing.T) {
 	const d = 3
 	g := &geometry{factor: triangle{d, []float64{3, 0, 0, 1, 2, 0, -1, 0.5, 4}}}
-	one := func(v float64) *mat.SymDense {
+	diagonal := func(v ...float64) *mat.SymDense {
 		m := mat.NewSymDense(d, nil)
-		for i := range d {
-			m.SetSym(i, i, v)
+		for i, x := range v {
+			m.SetSym(i, i, x)
 		}
 		return m
 	}
-	e := evidence{At: make([]float64, d), Gradient: []float64{3, -2, 1}, Curvature: one(0.5), Noise: one(2),
-		Prior: one(0.1)}
-	q, err := tracePosterior(e, rand.New(rand.NewPCG(1, 2)).NormFloat64)
-	if err != nil {
-		t.Fatal(err)
+	h := mat.NewSymDense(d, []float64{0.5, 0.1, 0, 0.1, 0.4, -0.1, 0, -0.1, 0.7})
+	posterior := func(gradient []float64) (evidence, *approximation, []float64) {
+		e := evidence{At: make([]float64, d), Gradient: gradient, Curvature: h, Noise: diagonal(2, 2, 2),
+			Prior: diagonal(0.1, 0.2, 0.3)}
+		q, err := tracePosterior(e, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.keep = 1 // as if it didn't depend on the gradient
+		w := append([]float64(nil), q.mean...)
+		g.factor.solveT(w)
+		return e, q, w
 	}
-	q.keep = 1 // as if it didn't depend on the gradient
+	at := []float64{3, -2, 1}
+	e, q, w := posterior(at)
 	joint, noise, err := g.joint(e, q)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Scatter and noise are 2.5, and the mean is 0.5/2.5 of the gradient over the precision 0.1 + 0.25/2.5.
-	near(t, "covariance", mat.Trace(joint), d*(0.5/2.5)/(0.1+0.25/2.5)*2.5, 1e-9)
-	w := mat.NewVecDense(d, []float64{1, -2, 0.5})
-	phi := g.factor.mulT(w.RawVector().Data)
-	near(t, "noise", mat.Inner(w, noise, w), 2.5*dot(phi, phi), 1e-9)
-	if math.Abs(mat.Det(noise)) < 1e-9 {
-		t.Error("noise has no rank")
+	slope := mat.NewDense(d, d, nil)
+	for j := range d {
+		way := make([]float64, d)
+		way[j] = 1
+		g.factor.solve(way)
+		add(way, 1, at)
+		_, _, moved := posterior(way)
+		for i := range d {
+			slope.Set(i, j, moved[i]-w[i])
+		}
 	}
+	var want mat.Dense
+	want.Mul(slope, noise)
+	if !mat.EqualApprox(joint, &want, 1e-9) {
+		t.Errorf("covariance %v, want %v", mat.Formatted(joint), mat.Formatted(&want))
+	}
+	var whole mat.SymDense
+	whole.AddSym(h, e.Noise)
+	u := g.factor.mulT(w)
+	near(t, "noise", mat.Inner(mat.NewVecDense(d, w), noise, mat.NewVecDense(d, w)),
+		mat.Inner(mat.NewVecDense(d, u), &whole, mat.NewVecDense(d, u)), 1e-9)
 }

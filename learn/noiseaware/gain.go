@@ -52,16 +52,16 @@ func steeper(kept, power float64, n int) float64 {
 // by James and Stein's estimate, over the share.
 func Steeper(kept float64, n int) float64 { return steeper(kept, 1, n) }
 
-// Response is how a posterior's mean follows from noisy scores.
+// Response is how a posterior's mean follows from noisy scores, of d weights. Matrices are d x d.
 type Response struct {
 	Start []float64 // the scores where all weights are 0, with noise
 	// Noise is the covariance of their noise and sampling, and Joint that of the mean with it: the mean's
 	// derivative by the scores times Noise, by Stein's lemma ([Stein81]).
 	Noise    mat.Symmetric
 	Joint    mat.Matrix
-	Products mat.Symmetric // mean products of the columns
+	Products mat.Symmetric // mean products of the columns, the last of which is 1
 	Spread   float64       // mean variance of a record's logit over the posterior
-	Records  float64
+	Records  float64       // at least 1
 }
 
 // Shorten shortens the slopes and the intercept, the last weight, of a mean to the shares that are sure not
@@ -109,7 +109,7 @@ func (d Diagonal) assured(m *gauss.Moments, factor float64) {
 	noise, joint, squares := diagonal(), diagonal(), diagonal()
 	for i, p := range d.Precision {
 		r.Start[i] = d.linear(i)
-		squares.SetDiag(i, 4*max(0, p)/r.Records) // where parties were, so that long logits gain what they do there
+		squares.SetDiag(i, 4*max(0, p)/r.Records) // by the curvature where parties were
 		r.Spread += m.Variance[i] * p / d.Precision[last]
 		noise.SetDiag(i, p+d.ScoreNoise[i])
 		if r.Start[i] != 0 {

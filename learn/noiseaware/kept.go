@@ -12,12 +12,13 @@ import (
 // Kept returns the posterior with a mean that is as short as the estimate of James and Stein [JS61]
 // keeps that of the weights by themselves: where the noise is longer than the signal, that of the
 // prior. Lengths are those of predictions, where a weight counts by its precision: the noise on the
-// weights of rare categories says little of the others. Under the prior by which the estimate is a mean,
-// the share that is kept of the mean is also kept of its variance by noise. The variances of single
-// weights count the way that the mean was moved, up to the prior's.
+// weights of rare categories says little of the others. A mean of classes also keeps only what is sure not
+// to lose (Response). Under the prior by which the estimate is a mean, the share that is kept of the mean
+// is also kept of its variance by noise. The variances of single weights count the way that the mean was
+// moved, up to the prior's.
 func (d Diagonal) Kept() (m, single *gauss.Moments) { return d.shortened(len(d.Scores), 1) }
 
-// KeptSlopes is Kept by a power of the share, and leaves the last weight as it is, an intercept. Nobody
+// KeptSlopes is Kept by a power of the share, of all weights but the last, an intercept. Nobody
 // knows which columns belong together: noise on such weights adds up to less than what they say
 // together, and if all did the mean should be kept whole, the power 0 of the share.
 func (d Diagonal) KeptSlopes() (m, single *gauss.Moments) {
