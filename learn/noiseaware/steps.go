@@ -58,21 +58,23 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 	d := float64(len(wide.Mean))
 	low := high / math.Pow(d, 0.25)
 	m = t.sample(low, high)
-	if t.Bent == 0 && d > 1 {
-		widen(m.Variance, share, low, high)
-	}
 	if length := floats.Norm(m.Mean, 2); length > 0 {
 		floats.Scale(min(1, share*floats.Norm(wide.Mean, 2)/length), m.Mean)
 	}
-	return m, about(m, wide, t.Prior), nil
+	single = about(m, wide, t.Prior)
+	if t.Bent == 0 && d > 1 {
+		widen(m.Variance, 1-share, low, high)
+	}
+	return m, single, nil
 }
 
-// widen gives variances of a linear model back to the prior as far as the mean is noise: its mean over scales
-// that are log-uniform between low and high. Classes are predicted by the mean's length, and lose little.
-func widen(variance []float64, share, low, high float64) {
+// widen gives variances of a linear model back to the prior by the square of the mean's share that is noise,
+// since predictions err by the square of a mean's error: to the prior's mean over scales that are log-uniform
+// between low and high. Classes are predicted by the mean's length, and lose little.
+func widen(variance []float64, noise, low, high float64) {
 	prior := (high*high - low*low) / (2 * math.Log(high/low))
 	for i, v := range variance {
-		variance[i] = max(v, share*v+(1-share)*prior)
+		variance[i] = max(v, v+noise*noise*(prior-v))
 	}
 }
 
