@@ -81,7 +81,7 @@ func (c *chain) step() {
 const (
 	stages  = 5
 	warming = 200 // draws of the first stage
-	draws   = 3000
+	draws   = 9000
 )
 
 // wider is the variance of an ellipse's vectors over that of the last draws.

@@ -3,6 +3,7 @@ package noiseaware
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -61,11 +62,27 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 	if length := floats.Norm(m.Mean, 2); length > 0 {
 		floats.Scale(min(1, share*floats.Norm(wide.Mean, 2)/length), m.Mean)
 	}
-	single = about(m, wide, t.Prior)
+	single = shortened(m, wide, t.Prior)
 	if t.Bent == 0 && d > 1 {
 		widen(m.Variance, 1-share, low, high)
 	}
 	return m, single, nil
+}
+
+// shortened has the means of m, and the mean squares of weights with the law wide about its own means made as
+// short, at most the prior's variance. Both laws are of chains: the errors of their draws don't count twice.
+func shortened(m, wide *gauss.Moments, prior float64) *gauss.Moments {
+	whole := floats.Norm(wide.Mean, 2)
+	lost := 0.0
+	if whole > 0 {
+		lost = max(0, 1-floats.Norm(m.Mean, 2)/whole)
+	}
+	out := make([]float64, len(m.Mean))
+	for i, v := range wide.Variance {
+		away := lost * wide.Mean[i]
+		out[i] = min(v+away*away, 1/prior)
+	}
+	return &gauss.Moments{Mean: m.Mean, Variance: out}
 }
 
 // widen gives variances of a linear model back to the prior by the square of the mean's share that is noise,
@@ -121,17 +138,24 @@ func (t Steps) decode(g *guess, x []float64, low, high float64) {
 	}
 }
 
-// rough is the relative error of slopes by the law of bounded steps.
-const rough = 0.1
+const (
+	rough = 0.1 // relative error of slopes by the law of bounded steps
+	spare = 1.2 // the last rounds' bound over a step near the true weights, by a plan's defaults
+)
 
-// doubts are the variances of a round's sum and slope in one coordinate: of their noise, and of the
-// law's errors. Of no noise, the steps add up to the parties' own errors, which bounds on single steps
-// bound; these and the error of slopes are the same in all rounds. Curvatures change on the way.
+// doubts are the variances of a round's sum and slope in one coordinate: of their noise, and of the law's
+// errors. Without noise the steps near the true weights add up to the parties' own errors, as long as a
+// plan expects such steps to be, for a logistic model as long as their bound. These and the error of slopes
+// are the same in all rounds. Curvatures change on the way.
 func (t Steps) doubts() (sums, slopes []float64) {
 	rounds := float64(len(t.Points))
 	last := t.Points[len(t.Points)-1]
+	b := slices.Min(t.Bounds)
+	if t.Bent == 0 {
+		b /= spare
+	}
 	for s, p := range t.Points {
-		k, b, way := t.Parties[s], t.Bounds[s], t.Bent*floats.Distance(p, last, 2)
+		k, way := t.Parties[s], t.Bent*floats.Distance(p, last, 2)
 		own := rounds*k*b*b + k*k*way*way
 		sums = append(sums, t.SumNoise[s]+own/float64(len(p)))
 		slopes = append(slopes, t.SlopeNoise[s]+rounds*rough*rough*k*k+k*k*way*way/float64(len(p)))

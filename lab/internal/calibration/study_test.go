@@ -110,7 +110,7 @@ func TestDrownedMean(t *testing.T) {
 }
 
 // TestManyPartiesOfNumbers is the study's linear world of 300 parties at the dataset level: intervals cover
-// true weights, and are not far wider than they need be. Over sixty sessions intervals of 50 % cover .53,
+// true weights, and are not far wider than they need be. Over sixty sessions intervals of 50 % cover .55,
 // with a standard deviation of .11 between sessions, so that six are outside of .36 to .7 in about one of a
 // thousand runs. They cover .78 where .003 of noise in the mean gives as much of the variances back to the
 // prior.
