@@ -122,6 +122,9 @@ func (t Trace) single(v view) (*gauss.Moments, error) {
 		return nil, err
 	}
 	wide.Mean[len(wide.Mean)-1] += at.lift
+	if t.Spread != nil && t.Scales == nil {
+		wide.Mean = v.own.Mean // they have the same prior: what is between them is mostly the chain's error
+	}
 	return about(v.own, wide, t.Prior), nil
 }
 
