@@ -64,7 +64,11 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 	}
 	single = shortened(m, wide, t.Prior)
 	if t.Bent == 0 && d > 1 {
-		widen(m.Variance, 1-share, low, high)
+		least := 0.0
+		if high == whole {
+			least = nearly * whole * whole
+		}
+		widen(m.Variance, 1-share, max(least, (high*high-low*low)/(2*math.Log(high/low))))
 	}
 	return m, single, nil
 }
@@ -85,11 +89,14 @@ func shortened(m, wide *gauss.Moments, prior float64) *gauss.Moments {
 	return &gauss.Moments{Mean: m.Mean, Variance: out}
 }
 
-// widen gives variances of a linear model back to the prior by the square of the mean's share that is noise,
-// since predictions err by the square of a mean's error: to the prior's mean over scales that are log-uniform
-// between low and high. Classes are predicted by the mean's length, and lose little.
-func widen(variance []float64, noise, low, high float64) {
-	prior := (high*high - low*low) / (2 * math.Log(high/low))
+// nearly is the share of the prior's variance by which predictions lose at most .01 of a log-likelihood where
+// weights are as long as the prior's: (log s + 1/s - 1)/2.
+const nearly = 0.83
+
+// widen gives variances of a linear model back to the prior's by the square of the mean's share that is
+// noise, since predictions err by the square of a mean's error. Classes are predicted by the mean's length,
+// and lose little.
+func widen(variance []float64, noise, prior float64) {
 	for i, v := range variance {
 		variance[i] = max(v, v+noise*noise*(prior-v))
 	}
