@@ -45,9 +45,11 @@ type Columns struct {
 	columns  []column
 }
 
-// Off reports whether a number's encoding leaves its mean away from 0: its public range is
-// less than two scales wide on both sides.
-func Off(c dataset.Column) bool { return c.Numeric != nil && Reach(c) < standardised }
+// Off reports whether a number's encoding leaves its mean away from 0: its range is all that is public, or
+// is less than two scales wide on both sides.
+func Off(c dataset.Column) bool {
+	return c.Numeric != nil && (Reach(c) < standardised || c.RangeAlone())
+}
 
 // Reach is the largest magnitude of an encoded number.
 func Reach(c dataset.Column) float64 {

@@ -6,7 +6,7 @@ import (
 )
 
 // ParseColumn reads a column description as a flag gives it: "age=17:90" is a number
-// mapped from [17, 90] to [-1, 1], "age=17:90:40:14" has its own centre and scale, and
+// clipped into [17, 90] and encoded by this range, "age=17:90:40:14" has its own centre and scale, and
 // "ward=A|B|C" lists categories (two of them, negative first, for a classification
 // target). The name ends at the first "=".
 func ParseColumn(text string) (Column, error) {
@@ -30,7 +30,7 @@ func ParseColumn(text string) (Column, error) {
 	var c Column
 	switch len(v) {
 	case 2:
-		c = Numeric(name, v[0], v[1])
+		c = byRange(name, v[0], v[1])
 	case 4:
 		c = Standardised(name, v[0], v[1], v[2], v[3])
 	default:
@@ -64,6 +64,9 @@ func (s *Schema) Override(public ...Column) (*Schema, error) {
 
 func (s *Schema) replace(c Column) bool {
 	if s.Target.Name == c.Name {
+		if c.RangeAlone() {
+			c = Numeric(c.Name, c.Numeric.Lo, c.Numeric.Hi)
+		}
 		s.Target = c
 		return true
 	}

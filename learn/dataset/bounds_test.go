@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,9 +11,10 @@ import (
 
 func TestParseColumn(t *testing.T) {
 	for text, want := range map[string]Column{
-		"age=17:90":           Numeric("age", 17, 90),
-		" age = -1.5 : 2e3 ":  Numeric("age", -1.5, 2000),
+		"age=17:90":           Standardised("age", 17, 90, 53.5, 18.25),
+		" age = -1.5 : 2e3 ":  Standardised("age", -1.5, 2000, 999.25, 500.375),
 		"age=17:90:40:14":     Standardised("age", 17, 90, 40, 14),
+		"code=0:1":            Numeric("code", 0, 1),
 		"income=<=50K|>50K":   Binary("income", "<=50K", ">50K"),
 		"ward=A & E | B | 12": Categorical("ward", "A & E", "B", "12"),
 	} {
@@ -31,6 +33,52 @@ func TestParseColumn(t *testing.T) {
 	} {
 		if c, err := ParseColumn(text); !errors.Is(err, ErrSchema) {
 			t.Errorf("%q: %+v, %v", text, c, err)
+		}
+	}
+}
+
+// TestRangeAlone: a range alone is a feature in quarters of the range, and a target in halves; files keep it
+// as it was written.
+func TestRangeAlone(t *testing.T) {
+	text := "source = \"public: book\"\nmissing = \"zero\"\nunseen = \"zero\"\n\n" +
+		"[target]\ny = [-4, 4]\n\n[columns]\nx = [10, 30]\ncode = [0, 1]\n" +
+		"z = { lo = 0, hi = 8, center = 4, scale = 4 }\n"
+	s, err := ParseTOML([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(s.TOML()) != text {
+		t.Errorf("written as\n%s", s.TOML())
+	}
+	rec, err := ReadRecords(strings.NewReader("x,code,z,y\n10,0,0,-4\n30,1,8,4\n"), CSVOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(s *Schema) {
+		table, err := rec.Encode(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(table.X, table.Y); got != "[-2 -1 -1 1 2 1 1 1] [-1 1]" {
+			t.Errorf("encoded as %s", got)
+		}
+	}
+	check(s)
+	var public []Column
+	for _, text := range []string{"x=10:30", "code=0:1", "y=-4:4"} {
+		c, err := ParseColumn(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		public = append(public, c)
+	}
+	if s, err = s.Override(public...); err != nil {
+		t.Fatal(err)
+	}
+	check(s)
+	for i, c := range s.Columns {
+		if !c.RangeAlone() {
+			t.Errorf("column %d has more than its range", i)
 		}
 	}
 }

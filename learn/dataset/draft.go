@@ -69,11 +69,11 @@ func (rec *Records) draftColumn(i int, target bool, d *Draft) string {
 		if numeric && !target {
 			return line + "[0, 1]"
 		}
-		return line + Categorical("", pair...).tomlValue()
+		return line + Categorical("", pair...).tomlValue(byRange)
 	}
 	if u, ok := usual(name); ok && (!known || numeric) {
 		c := Standardised("", u.lo, u.hi, u.center, u.scale)
-		return line + c.tomlValue() + "    # " + u.unit + "; check the unit"
+		return line + c.tomlValue(byRange) + "    # " + u.unit + "; check the unit"
 	}
 	d.Open = append(d.Open, name)
 	line += strconv.Quote(unfilled) + "    # "

@@ -73,6 +73,29 @@ func Numeric(name string, lo, hi float64) Column {
 	return Standardised(name, lo, hi, lo/2+hi/2, hi/2-lo/2)
 }
 
+// quarter is the unit of a column whose range is all that is public, in halves of its range. A standard
+// deviation is about a sixth of the range [Hozo05], and the mean may be as far from the middle.
+const quarter = 0.5
+
+// byRange describes a feature in [lo, hi] of which nothing else is public, mapped to [-2, 2], so that its
+// weight is about as long as that of a standardised column. [0, 1] is mapped to [-1, 1]: most are codes.
+func byRange(name string, lo, hi float64) Column {
+	c := Numeric(name, lo, hi)
+	if !c.Numeric.flag() {
+		c.Numeric.Scale *= quarter
+	}
+	return c
+}
+
+// RangeAlone reports whether nothing but the range of a number is public.
+func (c Column) RangeAlone() bool {
+	if c.Numeric == nil {
+		return false
+	}
+	r := *c.Numeric
+	return r == *byRange("", r.Lo, r.Hi).Numeric || r == *Numeric("", r.Lo, r.Hi).Numeric
+}
+
 // Standardised describes a number in [lo, hi] with the given centre and scale.
 func Standardised(name string, lo, hi, center, scale float64) Column {
 	return Column{Name: name, Numeric: &Range{Lo: lo, Hi: hi, Center: center, Scale: scale}}

@@ -79,7 +79,7 @@ func (s *Schema) set(key string, value any) error {
 	case key == "unseen":
 		s.Unseen = Policy(text)
 	case key == "target":
-		columns, err := tomlColumns(key, value)
+		columns, err := tomlColumns(key, value, Numeric)
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (s *Schema) set(key string, value any) error {
 		}
 		s.Target = columns[0]
 	case key == "columns":
-		columns, err := tomlColumns(key, value)
+		columns, err := tomlColumns(key, value, byRange)
 		s.Columns = columns
 		return err
 	default:
@@ -97,7 +97,10 @@ func (s *Schema) set(key string, value any) error {
 	return nil
 }
 
-func tomlColumns(key string, value any) (columns []Column, err error) {
+// ranged describes a number by its range alone: byRange, or Numeric for a target.
+type ranged func(name string, lo, hi float64) Column
+
+func tomlColumns(key string, value any, alone ranged) (columns []Column, err error) {
 	table, ok := value.(map[string]any)
 	if !ok {
 		return nil,
@@ -105,7 +108,7 @@ func tomlColumns(key string, value any) (columns []Column, err error) {
 				key)
 	}
 	for _, name := range slices.Sorted(maps.Keys(table)) {
-		c, err := tomlColumn(name, table[name])
+		c, err := tomlColumn(name, table[name], alone)
 		if err != nil {
 			return nil, err
 		}
@@ -115,21 +118,21 @@ func tomlColumns(key string, value any) (columns []Column, err error) {
 }
 
 // tomlColumn reads [lo, hi], ["A", "B"] or {lo, hi, center, scale}.
-func tomlColumn(name string, value any) (Column, error) {
+func tomlColumn(name string, value any, alone ranged) (Column, error) {
 	switch v := value.(type) {
 	case string:
 		return Column{}, schemaErrorf("column %q: its bounds are left to fill: [LO, HI] for a number, "+
 			"[\"A\", \"B\"] for categories, or remove the line", name)
 	case []any:
-		return tomlList(name, v)
+		return tomlList(name, v, alone)
 	case map[string]any:
-		return tomlRange(name, v)
+		return tomlRange(name, v, alone)
 	}
 	return Column{}, schemaErrorf("column %q: want [LO, HI], [\"A\", \"B\"] or "+
 		"{ lo = .., hi = .., center = .., scale = .. }", name)
 }
 
-func tomlList(name string, list []any) (Column, error) {
+func tomlList(name string, list []any, alone ranged) (Column, error) {
 	var texts []string
 	var numbers []float64
 	for _, v := range list {
@@ -141,17 +144,17 @@ func tomlList(name string, list []any) (Column, error) {
 	}
 	switch {
 	case slices.Contains(texts, unfilled) && len(texts) == len(list):
-		return tomlColumn(name, unfilled)
+		return tomlColumn(name, unfilled, alone)
 	case len(texts) == len(list) && len(list) > 0:
 		return Categorical(name, texts...), nil
 	case len(numbers) == len(list) && len(list) == 2:
-		return Numeric(name, numbers[0], numbers[1]), nil
+		return alone(name, numbers[0], numbers[1]), nil
 	}
 	return Column{}, schemaErrorf("column %q: want two numbers, [LO, HI], or texts, [\"A\", \"B\"]; "+
 		"categories that are numbers go in quotes, too", name)
 }
 
-func tomlRange(name string, table map[string]any) (Column, error) {
+func tomlRange(name string, table map[string]any, alone ranged) (Column, error) {
 	given := map[string]float64{}
 	for _, key := range slices.Sorted(maps.Keys(table)) {
 		x, ok := tomlNumber(table[key])
@@ -165,7 +168,7 @@ func tomlRange(name string, table map[string]any) (Column, error) {
 	if !hasLo || !hasHi {
 		return Column{}, schemaErrorf("column %q: lo and hi are both needed", name)
 	}
-	c := Numeric(name, lo, hi)
+	c := alone(name, lo, hi)
 	if center, ok := given["center"]; ok {
 		c.Numeric.Center = center
 	}
@@ -228,16 +231,16 @@ func (s *Schema) TOML() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "source = %s\nmissing = %s\nunseen = %s\n", strconv.Quote(s.Source),
 		strconv.Quote(string(s.Missing)), strconv.Quote(string(s.Unseen)))
-	fmt.Fprintf(&b, "\n[target]\n%s\n\n[columns]\n", s.Target.toml())
+	fmt.Fprintf(&b, "\n[target]\n%s\n\n[columns]\n", s.Target.toml(Numeric))
 	for _, c := range s.Columns {
-		fmt.Fprintln(&b, c.toml())
+		fmt.Fprintln(&b, c.toml(byRange))
 	}
 	return b.Bytes()
 }
 
-func (c Column) toml() string { return tomlKey(c.Name) + " = " + c.tomlValue() }
+func (c Column) toml(alone ranged) string { return tomlKey(c.Name) + " = " + c.tomlValue(alone) }
 
-func (c Column) tomlValue() string {
+func (c Column) tomlValue(alone ranged) string {
 	if c.Numeric == nil {
 		quoted := make([]string, len(c.Categories))
 		for i, v := range c.Categories {
@@ -247,7 +250,7 @@ func (c Column) tomlValue() string {
 	}
 	r := *c.Numeric
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	if r == *Numeric("", r.Lo, r.Hi).Numeric {
+	if r == *alone("", r.Lo, r.Hi).Numeric {
 		return fmt.Sprintf("[%s, %s]", number(r.Lo), number(r.Hi))
 	}
 	return fmt.Sprintf("{ lo = %s, hi = %s, center = %s, scale = %s }", number(r.Lo), number(r.Hi),

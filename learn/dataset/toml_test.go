@@ -29,8 +29,8 @@ z = {lo = -1, hi = 1}
 func TestParseTOML(t *testing.T) {
 	want := &Schema{Version: 1, Source: defaultSource, Missing: Zero, Unseen: Refuse, Target: Binary("died",
 		"no", "yes"),
-		Columns: []Column{Categorical("ward", "B", "A"), Numeric("age", 17, 90),
-			Standardised("blood pressure", 50, 260.5, 130, 20), Numeric("z", -1, 1)}}
+		Columns: []Column{Categorical("ward", "B", "A"), Standardised("age", 17, 90, 53.5, 18.25),
+			Standardised("blood pressure", 50, 260.5, 130, 20), Standardised("z", -1, 1, 0, 0.5)}}
 	plan := "name = 'p'\n[learning]\nrecords = 3\n[learning.schema]" +
 		strings.NewReplacer("[target]", "[learning.schema.target]", "[columns]",
 			"[learning.schema.columns]").Replace(smallTOML)

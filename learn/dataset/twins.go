@@ -188,7 +188,7 @@ func (r *Range) draw(z, share float64) float64 {
 		return 0
 	}
 	center, scale := r.Lo/2+r.Hi/2, (r.Hi-r.Lo)/6
-	if r.bound() >= 2 {
+	if alone := (Column{Numeric: r}).RangeAlone(); !alone && r.bound() >= 2 {
 		center, scale = r.Center, r.Scale
 	}
 	return math.Min(math.Max(center+scale*z, r.Lo), r.Hi)

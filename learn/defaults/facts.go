@@ -67,8 +67,8 @@ func (f Facts) ShowsCurvature() bool { return f.signal() >= curvatureSignal }
 
 // recordNorm returns the expected L2 norm of an encoded record. A one-hot block and the
 // bias have norm 1. A number whose public range is 2 or more scales wide on a side is
-// assumed to be standardised, with a mean square of 1; one encoded by its range only is
-// assumed to be uniform over it.
+// assumed to have a mean square of 1; one of a narrower range is assumed to be uniform
+// over it.
 func recordNorm(schema *dataset.Schema) float64 {
 	square := 1.0
 	for _, c := range schema.Columns {

@@ -89,11 +89,17 @@ func each(ctx context.Context, o study.Options, name string, all []world,
 
 // seed adds one repetition.
 func (t *tally) seed(ctx context.Context, o study.Options, seed uint64) error {
-	w := t.world
-	d, truth, err := w.load(seed)
+	d, truth, err := t.world.load(seed)
 	if err != nil {
 		return err
 	}
+	return t.repeat(ctx, o, d, truth, seed)
+}
+
+// repeat adds one repetition on data with these true weights.
+func (t *tally) repeat(ctx context.Context, o study.Options, d *experiment.Data, truth []float64,
+	seed uint64) (err error) {
+	w := t.world
 	t.against = quality.Reference{Test: d.Test, Features: d.Schema.Dim(), Numbers: w.Linear, Truth: truth}
 	t.against.SD, err = quality.NonPrivate(d.Train, d.Schema.Dim(), w.Linear, noiseSD)
 	if err != nil {

@@ -1,11 +1,14 @@
 package calibration
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"choir/lab/experiment"
 	"choir/lab/internal/quality"
 	"choir/lab/study"
+	"choir/learn/dataset"
 )
 
 // TestStudy: the reduced study makes a result that tables and figures can be made of, with every
@@ -131,6 +134,56 @@ func TestManyPartiesOfNumbers(t *testing.T) {
 	if !(half > 0.36 && half < 0.7 && most > 0.8) {
 		t.Errorf("50 %% intervals cover %.3f, 90 %% %.3f, width %.2f", half, most, width)
 	}
+}
+
+// TestRangesAlone is the study's world of 300 parties, at the dataset level, if nothing but ranges of four
+// standard deviations about the centre is public: 90 % intervals cover .82 of the true weights, and .69 over
+// eight other seeds. In halves of ranges weights are so long next to the prior's that .51 are covered.
+func TestRangesAlone(t *testing.T) {
+	w := worlds(false)[2]
+	tl := &tally{world: w, all: map[string][]study.Score{}}
+	const seeds = 3
+	cover := 0.0
+	for seed := range uint64(seeds) {
+		d, truth, err := alone(w, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tl.repeat(t.Context(), study.Options{Only: []string{"dataset"}}, d, truth, seed); err != nil {
+			t.Fatal(err)
+		}
+		cover += tl.all["dataset, noise-aware"][seed].Coverage[1] / seeds
+	}
+	if cover < 0.65 {
+		t.Errorf("90 %% intervals cover %.3f", cover)
+	}
+}
+
+// alone are a world's data and weights if nothing but the columns' ranges is public.
+func alone(w world, seed uint64) (*experiment.Data, []float64, error) {
+	g := dataset.DefaultGenerator(w.Linear, seed)
+	g.Rows, g.Features, g.Correlation = w.Rows*5/4, w.Columns, w.Correlation
+	made, err := g.Generate()
+	if err != nil {
+		return nil, nil, err
+	}
+	var public []dataset.Column
+	for i, c := range made.Schema.Columns {
+		r := c.Numeric
+		by, err := dataset.ParseColumn(fmt.Sprintf("%s=%g:%g", c.Name, r.Lo, r.Hi))
+		if err != nil {
+			return nil, nil, err
+		}
+		public = append(public, by)
+		made.Weights[i] *= by.Numeric.Scale / r.Scale
+	}
+	schema, err := made.Schema.Override(public...)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := experiment.Source{Records: made.Records, Schema: schema, Linear: w.Linear, Seed: seed,
+		Parties: w.Parties, Train: 0.8}.Load()
+	return d, made.Weights, err
 }
 
 // TestRareClass is a world of the study of rare classes: the noise-aware posterior predicts about as well as
