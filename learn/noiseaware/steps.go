@@ -40,8 +40,9 @@ const (
 	uneven = 0.4  // standard deviation between the weights
 )
 
-// Posterior returns the posterior that predicts, each weight by itself, and the variances of single
-// weights about its means. docs/methods.md, section 14, has the law of the sums. Single weights have
+// Posterior returns the posterior that predicts, each weight by itself, and the means and variances of single
+// weights: of a linear model about its means, of a logistic one about their own, since its predictions need
+// shorter ones. docs/methods.md, section 14, has the law of the sums. Single weights have
 // the prior N(0, 1/Prior), and in predictions a smaller scale of which nothing else is known. The mean
 // is at most as long as what the estimate of James and Stein keeps [JS61]. Errors: gauss.ErrImproper.
 func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
@@ -62,8 +63,11 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 	if length := floats.Norm(m.Mean, 2); length > 0 {
 		floats.Scale(min(1, share*floats.Norm(wide.Mean, 2)/length), m.Mean)
 	}
+	if t.Bent != 0 {
+		return m, wide, nil
+	}
 	single = shortened(m, wide, t.Prior)
-	if t.Bent == 0 && d > 1 {
+	if d > 1 {
 		least := 0.0
 		if high == whole {
 			least = nearly * whole * whole

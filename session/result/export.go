@@ -389,8 +389,8 @@ func (f *ModelFile) posterior() (*pvi.Posterior, error) {
 	}
 	if n := len(q.Mean()); f.NoiseIncluded && len(f.Mean) == n && len(f.SD) == n {
 		mean := q.Mean()
-		if p.Model == pvi.Logistic && p.Family == gauss.Full && f.Draws == nil {
-			mean = f.Mean // after curvature rounds predictions have means of their own
+		if p.Model == pvi.Logistic && f.Draws == nil {
+			mean = f.Mean // predictions have means of their own
 		}
 		q = q.WithWeights(mean, f.SD)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // TestWeightsOfAFile: single weights are those of the file, and means other than the predictive's are an
-// error but after curvature rounds of a logistic model.
+// error but of a logistic model that counts the noise.
 func TestWeightsOfAFile(t *testing.T) {
 	schema := dataset.Schema{Version: dataset.SchemaVersion, Source: "public: made up for a test",
 		Missing: dataset.Refuse, Unseen: dataset.Refuse, Target: dataset.Binary("y", "no", "yes"),
@@ -29,7 +29,8 @@ func TestWeightsOfAFile(t *testing.T) {
 	}{
 		{gauss.Full, true, []float64{2, 1}, true},
 		{gauss.Full, false, []float64{2, 1}, false},
-		{gauss.MeanField, true, []float64{2, 1}, false},
+		{gauss.MeanField, true, []float64{2, 1}, true},
+		{gauss.MeanField, false, []float64{2, 1}, false},
 		{gauss.MeanField, true, []float64{0.5, -1}, true},
 	} {
 		m := &gauss.Moments{Mean: []float64{0.5, -1}, Variance: []float64{0.25, 0.25}}
