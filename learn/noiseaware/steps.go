@@ -66,16 +66,25 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 	if t.Bent != 0 {
 		return m, wide, nil
 	}
-	single = shortened(m, wide, t.Prior)
-	if d > 1 {
-		least := 0.0
-		if high == whole {
-			least = nearly * whole * whole
-		}
-		widen(m.Variance, 1-share, max(least, (high*high-low*low)/(2*math.Log(high/low))))
+	if d == 1 {
+		return m, shortened(m, wide, t.Prior), nil
 	}
+	back := (high*high - low*low) / (2 * math.Log(high/low))
+	if high == whole {
+		back = max(back, nearly*whole*whole)
+	}
+	if single = shortened(m, wide, t.Prior); t.few() {
+		doubtful := &gauss.Moments{Mean: m.Mean, Variance: slices.Clone(m.Variance)}
+		widen(doubtful.Variance, math.Sqrt(1-share), back)
+		single = about(doubtful, wide, t.Prior)
+	}
+	widen(m.Variance, 1-share, back)
 	return m, single, nil
 }
+
+// few reports whether parties have fewer records than about twice the weights. Then slopes of some directions
+// are far below the mean, which the law does not know: intervals count all doubts in full.
+func (t Steps) few() bool { return t.Expected < 0.5 }
 
 // shortened has the means of m, and the mean squares of weights with the law wide about its own means made as
 // short, at most the prior's variance. Both laws are of chains: the errors of their draws don't count twice.
@@ -162,7 +171,7 @@ func (t Steps) doubts() (sums, slopes []float64) {
 	rounds := float64(len(t.Points))
 	last := t.Points[len(t.Points)-1]
 	b := slices.Min(t.Bounds)
-	if t.Bent == 0 {
+	if t.Bent == 0 && !t.few() {
 		b /= spare
 	}
 	for s, p := range t.Points {
