@@ -26,6 +26,12 @@ func Studies() []study.Study {
 		{Name: "calibration-drawn",
 			Run:   sweep("calibration-drawn", drawn, func(at int) int { return 9000 + 100*at }),
 			About: "the same in twenty worlds drawn at random, on seeds of their own"},
+		{Name: "calibration-fresh", Run: freshly,
+			About: "the same in worlds that nobody has seen: one is drawn for each seed"},
+		{Name: "calibration-corners",
+			Run: sweep("calibration-corners", corners, func(at int) int { return 20_000 + 100*at }),
+			About: "the same in worlds of 500 rows whose columns, correlations, parties and epsilon are the " +
+				"least or the largest"},
 	}
 }
 
@@ -68,6 +74,7 @@ func each(ctx context.Context, o study.Options, name string, all []world,
 		names = append(names, w.Name)
 	}
 	o = o.Begin(o.Count(names...) * len(o.Each()))
+	var found extremes
 	for at, w := range all {
 		if !o.Picks(w.Name, names...) {
 			continue
@@ -82,8 +89,10 @@ func each(ctx context.Context, o study.Options, name string, all []world,
 		r.Settings = append(r.Settings, study.Setting{Name: w.Name, Value: w.describe()})
 		r.Rows = append(r.Rows, t.rows()...)
 		r.Panels = append(r.Panels, t.panel())
+		found.add(t)
 		o.Keep(r)
 	}
+	r.Notes = found.notes()
 	return r, nil
 }
 
