@@ -135,6 +135,18 @@ func LinearClip(logistic, noiseSD float64) float64 {
 	return round3(10 * logistic / (noiseSD * noiseSD))
 }
 
+// Settings of linear regression whose terms are scores: a precision counts for this part, and the clip is
+// halved so often.
+const (
+	PrecisionUnit = 0.5
+	ClipHalvings  = 2
+)
+
+// ScoreClip is the first clip of scores of linear regression. With the clip of classes at its most, a fifth
+// of a record's norm, it is 4.8 scores of a record whose residual is the assumed noise. The last one is a
+// quarter of that: residuals are about as long as their noise then.
+func ScoreClip(logistic, noiseSD float64) float64 { return round3(24 * logistic / noiseSD) }
+
 // leastForResiduals is the least number of rounds of a plan one of which sums squares of residuals.
 const leastForResiduals = 10
 

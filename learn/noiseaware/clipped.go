@@ -91,10 +91,42 @@ func (t Trace) unclipped(shown estimate) (view, error) {
 func (t Trace) filled(shown estimate,
 	taken func(sum *mat.SymDense, x []float64)) (estimate, *recordsLaw, error) {
 	d := len(t.CurvaturePoint)
+	return filled(shown, d, t.columns, taken)
+}
+
+// lengthened is the curvature of a linear model with what clips have taken.
+func (t Trace) lengthened(shown estimate) (estimate, error) {
+	d := len(t.Points[0])
+	if !(shown.matrix.At(d-1, d-1) > 0) {
+		return shown, nil
+	}
+	shown.raw = &t.Curvature
+	h, _, err := filled(shown, d, func(h estimate) *columns { return plain(h, t.Observation) },
+		func(sum *mat.SymDense, x []float64) { t.Terms.Taken(sum, t.Observation, x) })
+	return h, err
+}
+
+// plain returns the columns of a linear model whose records have c times the products of theirs.
+func plain(h estimate, c float64) *columns {
+	d := h.matrix.SymmetricDim()
+	at := h.matrix.At(d-1, d-1)
+	out := &columns{records: at / c, mean: mat.NewVecDense(d, nil), scatter: mat.NewSymDense(d, nil)}
+	for i := range d {
+		out.mean.SetVec(i, h.matrix.At(i, d-1)/at)
+	}
+	out.scatter.ScaleSym(1/at, h.matrix)
+	out.scatter.SymRankOne(out.scatter, -1, out.mean)
+	out.draw(h.raw.SD / at)
+	return out
+}
+
+// filled adds what is taken from records of d columns, which follow from the curvature.
+func filled(shown estimate, d int, of func(h estimate) *columns,
+	taken func(sum *mat.SymDense, x []float64)) (estimate, *recordsLaw, error) {
 	normals := whitened(drawn, d-1)
 	h, l := shown, &recordsLaw{}
 	for range fills {
-		c := t.columns(h)
+		c := of(h)
 		var err error
 		if l.x, err = c.draws(normals); err != nil {
 			return shown, nil, err

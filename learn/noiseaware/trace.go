@@ -37,14 +37,19 @@ type Trace struct {
 	// variances AtSpread, where Points and Spread are means of these; each row adds up to 1.
 	Mix          [][]float64
 	At, AtSpread [][]float64
+	// Observed is the variance of an observation of a linear model over the one that scores and the curvature
+	// assume, as it was measured; 0: it was not.
+	Observed float64
 	// Errors, if not nil, are the covariances of what the scores lack of all records', in curvatures.
 	Errors *mat.SymDense
 	// Of, of a logistic model, says what records leave in the scores; nil: not known.
 	Of Records
 	// Curvature is the estimate of the likelihood's curvature, and what it knows of it.
 	Curvature Curvature
-	// Terms, of a logistic model, are those of the curvature's rounds; nil: not known, or Of knows.
-	Terms *Slices
+	// Terms are those of the curvature's rounds, of single records; nil: not known, or Of knows. Of a linear
+	// model records have the curvature Observation times the products of their columns.
+	Terms       *Slices
+	Observation float64
 }
 
 // counted is the share of the posterior's variance in the distance that multiplies the curvature's
@@ -68,6 +73,11 @@ func (t Trace) Posterior() (m, single *gauss.Moments, err error) {
 	h, err := t.Curvature.repaired()
 	if err != nil {
 		return nil, nil, err
+	}
+	if t.Terms != nil && t.Spread == nil {
+		if h, err = t.lengthened(h); err != nil {
+			return nil, nil, err
+		}
 	}
 	v, err := t.view(h)
 	if err != nil {
@@ -195,6 +205,9 @@ func (t Trace) relation(curve bend, by revealed) relation {
 	own := 1 + t.errors(by.weights)
 	for s, v := range t.Sampling {
 		own += by.weights[s] * by.weights[s] * v
+	}
+	if t.Observed > 0 {
+		own *= t.Observed
 	}
 	l.scatter.ScaleSym(own, by.curvature.matrix)
 	l.start.MulVec(curve.pull, mat.NewVecDense(d, l.point))

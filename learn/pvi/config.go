@@ -69,6 +69,12 @@ type Config struct {
 	// (1-Beta) t_private + Beta w (q/prior). 0 is PVI; 1 is the averaged factor of
 	// stochastic expectation propagation.
 	Beta float64
+	// PrecisionUnit, if above 0, makes a term of linear regression with Beta 1 the score at the public
+	// posterior's mean, in the place of a linear part, and this multiple of its precision; see toScores.
+	PrecisionUnit float64
+	// ClipHalvings is how often such terms have their clip halved, in equal parts of the rounds before
+	// CurvatureFrom: steps are long where residuals are, and noise is small near the end.
+	ClipHalvings int
 	// Factors is what a private factor includes. Empty is the default of the strategy:
 	// FactorsNoisy where each party's own update is released, otherwise FactorsTied with
 	// Beta above 0 and FactorsPrivate without.
@@ -129,6 +135,7 @@ func (c Config) Validate() error {
 	c.checkCurvature(bad)
 	c.checkNewton(bad)
 	c.checkResidual(bad)
+	c.checkScores(bad)
 	return errors.Join(errs...)
 }
 

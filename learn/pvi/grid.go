@@ -93,6 +93,12 @@ func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 	if c.newton() {
 		return c.foldNewton(round, raw, sum)
 	}
+	if c.scores() {
+		var err error
+		if sum, err = c.fromScores(round, raw, sum); err != nil {
+			return nil, fmt.Errorf("fold of round %d, %w", round, err)
+		}
+	}
 	next := make([]int64, len(raw))
 	if i := addScaled(next, raw, c.dampingUnits(round), sum); i >= 0 {
 		return nil, fmt.Errorf("fold of round %d, coordinate %d: %w", round, i, ErrOverflow)

@@ -218,6 +218,9 @@ func (l *Learner) updates(ctx context.Context, round int, dst [][]int64, q []int
 		} else {
 			w.propose(k, factors[min(k, len(factors)-1)])
 		}
+		if l.cfg.scores() {
+			l.cfg.toScores(round, w.update, w.q)
+		}
 		if err := ctx.Err(); err != nil { // the update may not be complete
 			return 0, fmt.Errorf("shard %d: %w", k, err)
 		}

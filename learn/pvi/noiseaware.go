@@ -116,15 +116,28 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 			return nil, fmt.Errorf("observation of round %d: %w", o.Round, err)
 		}
 	}
+	q, err := r.solved()
+	if err != nil || c.ResidualFrom == 0 {
+		return q, err
+	}
+	if q, err = r.withResiduals(trace, q); err != nil || q.measured == nil || !c.scores() {
+		return q, err
+	}
+	r.observed = q.cfg.NoiseSD * q.cfg.NoiseSD / (c.NoiseSD * c.NoiseSD)
+	r.near = q.Mean()
+	if q, err = r.solved(); err != nil {
+		return nil, err
+	}
+	return r.withResiduals(trace, q)
+}
+
+// solved is the posterior of what was read.
+func (r *reading) solved() (*Posterior, error) {
 	m, single, err := r.posterior()
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	q, err := c.at(m, single, r.rare)
-	if err != nil || c.ResidualFrom == 0 {
-		return q, err
-	}
-	return r.withResiduals(trace, q)
+	return r.c.at(m, single, r.rare)
 }
 
 // With returns the posterior with the moments under the likelihood, in the full family if they
@@ -171,6 +184,9 @@ type reading struct {
 	parties   int     // of the last round
 	records   float64 // of the curvature
 	rare      bool
+	observed  float64   // measured variance of an observation over the plan's; 0: not measured
+	near      []float64 // weights by a first reading; nil: this is the first
+	clips     []float64 // of the rounds' terms
 	variances []float64 // of a round's own noise on a linear part
 	rounds    []int     // positions in moved
 	moved     []float64 // standard deviations of the noise that every round, in order, left in the state
@@ -207,7 +223,13 @@ func (r *reading) addRound(o Observation) error {
 		return nil
 	}
 	natural, own := make([]float64, len(raw)), make([]float64, len(raw))
-	for i, x := range o.Sum {
+	sum := o.Sum
+	if c.scores() {
+		if sum, err = c.fromScores(o.Round, o.Raw, o.Sum); err != nil {
+			return err
+		}
+	}
+	for i, x := range sum {
 		own[i] = float64(x) * unit
 		natural[i] = own[i] + (1-c.Beta)*raw[i] + c.Beta*q[i] - r.prior[i]
 	}
@@ -220,7 +242,9 @@ func (r *reading) addRound(o Observation) error {
 	r.naturals = append(r.naturals, natural)
 	r.dampings = append(r.dampings, damping)
 	r.rounds = append(r.rounds, len(r.moved)-1)
-	r.variances = append(r.variances, o.noise(c)*unit*unit)
+	step := unit / c.louder(o.Round)
+	r.clips = append(r.clips, c.Clip/c.louder(o.Round))
+	r.variances = append(r.variances, o.noise(c)*step*step)
 	r.parties = o.Parties
 	return nil
 }
@@ -299,6 +323,14 @@ func (r *reading) posterior() (m, single *gauss.Moments, err error) {
 	if known != nil {
 		t.Of = known
 	}
+	t.Observed = r.observed
+	if r.c.scores() && r.c.params().ShardRows == 1 {
+		t.Terms = &noiseaware.Slices{Size: r.c.Dim(), Bound: r.c.CurvatureBound}
+		t.Observation = 1 / (r.c.NoiseSD * r.c.NoiseSD)
+	}
+	if err := r.unclip(&t); err != nil {
+		return nil, nil, err
+	}
 	t.Variance = func(weights []float64) []float64 { return r.noise(t.Noise, weights) }
 	if r.rare, err = t.Rare(); err != nil {
 		return nil, nil, err
@@ -354,6 +386,9 @@ func (r *reading) noise(k *mat.SymDense, weights []float64) []float64 {
 			}
 			for i := range out {
 				own := r.points[s][i] * r.points[t][i]
+				if r.c.scores() {
+					own = 0
+				}
 				if r.c.Family == gauss.Full {
 					out[i] += v * (1 + all + 3*own)
 				} else {

@@ -162,6 +162,8 @@ type wire struct {
 	Damping        float64      `json:"damping"`
 	DampingDecay   float64      `json:"damping_decay"`
 	Beta           float64      `json:"beta"`
+	PrecisionUnit  float64      `json:"precision_unit,omitempty"`
+	ClipHalvings   int          `json:"clip_halvings,omitempty"`
 	Steps          int          `json:"steps"`
 	LearningRate   float64      `json:"learning_rate"`
 	Local          bool         `json:"local,omitempty"`
@@ -192,7 +194,8 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		PriorPrecision: c.PriorPrecision, NoiseSD: c.NoiseSD,
 		Parameters: c.Parameters, Hidden: c.Hidden, Samples: c.Samples, PriorSpread: c.PriorSpread,
 		Clip: c.Clip, FracBits: c.FracBits, DampingBits: c.DampingBits, Damping: c.Damping,
-		DampingDecay: c.DampingDecay, Beta: c.Beta, Steps: p.Steps, LearningRate: p.LearningRate,
+		DampingDecay: c.DampingDecay, Beta: c.Beta, PrecisionUnit: c.PrecisionUnit,
+		ClipHalvings: c.ClipHalvings, Steps: p.Steps, LearningRate: p.LearningRate,
 		Local: p.Local, Factors: c.Factors, Optimiser: p.Optimiser, SDUnit: p.SDUnit,
 		Sampling: p.Sampling, SampleRate: p.SampleRate, StartPrecision: c.StartPrecision,
 		StartSpread: c.StartSpread, StatisticClip: p.StatisticClip, UpdateClip: c.UpdateClip,
@@ -236,6 +239,7 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 		Parameters: w.Parameters, Hidden: w.Hidden, Samples: w.Samples, PriorSpread: w.PriorSpread,
 		Clip: w.Clip, FracBits: w.FracBits, DampingBits: w.DampingBits, Damping: w.Damping,
 		DampingDecay: w.DampingDecay, Beta: w.Beta, Factors: w.Factors,
+		PrecisionUnit: w.PrecisionUnit, ClipHalvings: w.ClipHalvings,
 		StartPrecision: w.StartPrecision, StartSpread: w.StartSpread, UpdateClip: w.UpdateClip,
 		PrecisionFloor: w.PrecisionFloor, CurvatureFrom: w.CurvatureFrom, CurvatureBound: w.CurvatureBound,
 		ResidualFrom: w.ResidualFrom, StepBound: w.StepBound, StepDoublings: w.StepDoublings,

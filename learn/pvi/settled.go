@@ -74,8 +74,13 @@ func (r *reading) settled() noiseaware.Diagonal {
 	w := mat.NewVecDense(len(weights), weights)
 	v, errors := mat.Inner(w, r.covariance(), w)+r.louder(weights, share), r.lacking(weights)
 	for i := range d {
-		out.ScoreNoise = append(out.ScoreNoise, v+errors*max(0, out.Precision[i]))
-		out.PrecisionNoise = append(out.PrecisionNoise, 4*v)
+		score, precision := v, 4*v
+		if u := r.c.PrecisionUnit; r.c.scores() { // the way back to linear parts brings a precision's noise
+			precision /= u * u
+			score += out.Point[i] * out.Point[i] * precision
+		}
+		out.ScoreNoise = append(out.ScoreNoise, score+errors*max(0, out.Precision[i]))
+		out.PrecisionNoise = append(out.PrecisionNoise, precision)
 	}
 	return out
 }

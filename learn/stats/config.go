@@ -44,9 +44,15 @@ type Config struct {
 	// MomentRounds is the number of rounds, from the first, that compute means and standard
 	// deviations; with 0 the bounds are used.
 	MomentRounds int `json:"moment_rounds"`
+	// ResidualFrom is the first of the last rounds, whose statistics have residuals in the place of targets;
+	// see Config.frame. 0: none have.
+	ResidualFrom int `json:"residual_from,omitempty"`
 	// Radius is R, the largest scaled norm of a record, including its bias of 1: in units
 	// of the bounds, or with moment rounds of standard deviations.
 	Radius float64 `json:"radius"`
+	// TargetWeight is the scaled length of a target in those of a column, 0 is 1. Products of two columns are
+	// multiplied by weights and those with the target are not, so that noise on the former costs more.
+	TargetWeight float64 `json:"target_weight,omitempty"`
 	// Threshold and TargetThreshold clip single scaled features and targets, as the
 	// projection of [DCA] does; 0 does not.
 	Threshold       float64 `json:"threshold"`
@@ -88,6 +94,9 @@ func (c Config) Validate() error {
 	}
 	check(c.MomentRounds >= 0 && c.MomentRounds < pvi.MaxRounds, "moment_rounds", c.MomentRounds,
 		fmt.Sprintf("0 to %d", pvi.MaxRounds-1))
+	check(c.ResidualFrom == 0 || c.ResidualFrom > c.MomentRounds+1 && c.ResidualFrom <= pvi.MaxRounds,
+		"residual_from", c.ResidualFrom, fmt.Sprintf("0, or %d to %d", c.MomentRounds+2, pvi.MaxRounds))
+	check(c.TargetWeight == 0 || sane(c.TargetWeight), "target_weight", c.TargetWeight, "0 or "+range20)
 	check(c.Threshold == 0 || sane(c.Threshold), "threshold", c.Threshold, "0 or "+range20)
 	check(c.TargetThreshold == 0 || sane(c.TargetThreshold), "target_threshold", c.TargetThreshold,
 		"0 or "+range20)

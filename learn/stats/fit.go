@@ -20,7 +20,7 @@ type noisy struct {
 	sd     float64 // standard deviation of the noise on a product of two columns
 }
 
-func (c Config) moments(s state, noise float64) noisy {
+func (c Config) moments(s totals, noise float64) noisy {
 	unit := math.Ldexp(1, -int(c.SumFracBits())) / float64(s.rounds)
 	m := noisy{gram: mat.NewSymDense(c.Features, nil), cross: make([]float64, c.Features)}
 	at := 0

@@ -55,3 +55,24 @@ func learners(t testing.TB, cfg Config, noise float64, parts ...pvi.Data) (ls []
 func containsField(err error, field string) bool {
 	return err != nil && strings.Contains(err.Error(), ": "+field+" is ")
 }
+
+// signal are records of standard normal columns and a bias, whose targets are about 1 long and residuals a
+// quarter, with the weights.
+func signal(rng *mathrand.Rand, n, d int) (data pvi.Data, truth []float64) {
+	for range d {
+		truth = append(truth, 0.43*float64(1-2*rng.IntN(2)))
+	}
+	for range n {
+		y := 0.25 * rng.NormFloat64()
+		for j := range d {
+			x := 1.0
+			if j < d-1 {
+				x = rng.NormFloat64()
+			}
+			y += x * truth[j]
+			data.X = append(data.X, x)
+		}
+		data.Y = append(data.Y, y)
+	}
+	return data, truth
+}

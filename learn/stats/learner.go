@@ -88,7 +88,13 @@ func (l *Learner) Propose(ctx context.Context, round int, raw []int64) (Proposal
 	if round <= l.cfg.MomentRounds {
 		clipped = l.moments(p.Update)
 	} else {
-		clipped = l.products(p.Update, l.cfg.scales(s, l.noise))
+		f := frame{scales: l.cfg.scales(s, l.noise)}
+		if l.cfg.residualRound(round) {
+			if f, err = l.cfg.frame(s, l.noise); err != nil {
+				return Proposal{}, fmt.Errorf("propose: %w", err)
+			}
+		}
+		clipped = l.products(p.Update, f)
 	}
 	if n := l.data.Rows(); n > 0 {
 		p.ClippedFraction = float64(clipped) / float64(n)
@@ -127,10 +133,10 @@ func (l *Learner) moments(dst []int64) (clipped int) {
 }
 
 // products adds the weighted products of every record to dst.
-func (l *Learner) products(dst []int64, scales []scale) (clipped int) {
+func (l *Learner) products(dst []int64, f frame) (clipped int) {
 	z, radius := make([]int64, l.cfg.columns()), l.cfg.radius()
 	for row := range l.data.Rows() {
-		cut := l.scaled(z, row, scales)
+		cut := l.scaled(z, row, f)
 		if fixedpoint.ClipInt(z, radius) || cut {
 			clipped++
 		}
@@ -153,8 +159,9 @@ func addProducts(dst, z []int64) {
 
 // scaled writes the record in public units, clipped to the thresholds, onto the grid. A
 // value far beyond every radius is clipped first, since it could overflow the grid.
-func (l *Learner) scaled(z []int64, row int, scales []scale) (cut bool) {
-	for j, s := range scales {
+func (l *Learner) scaled(z []int64, row int, f frame) (cut bool) {
+	left := 0.0 // what the line says of the target
+	for j, s := range f.scales {
 		limit := l.cfg.Threshold
 		if j == l.cfg.Features {
 			limit = l.cfg.TargetThreshold
@@ -163,6 +170,15 @@ func (l *Learner) scaled(z []int64, row int, scales []scale) (cut bool) {
 			limit = 0x1p30
 		}
 		v := (l.value(row, j) - s.center) / s.unit
+		switch {
+		case f.line == nil:
+		case j < l.cfg.Features-1:
+			left += f.line[j] * v
+		case j == l.cfg.Features-1:
+			left += f.line[j]
+		default:
+			v = (v - left) / f.length
+		}
 		if math.Abs(v) > limit {
 			v, cut = math.Copysign(limit, v), true
 		}

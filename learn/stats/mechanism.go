@@ -30,7 +30,7 @@ func (c Config) Predictive(raw []int64, noise float64) (*pvi.Posterior, error) {
 		DampingBits: 16, Damping: 1, NoiseSD: c.NoiseSD,
 	}
 	p := c.nothing(0)
-	if s.rounds > 0 {
+	if s.targets.rounds+s.residual.rounds > 0 {
 		if p, err = c.Posterior(raw, noise); err != nil {
 			return nil, err
 		}

@@ -58,21 +58,27 @@ func (c Config) Posterior(raw []int64, noise float64) (*Posterior, error) {
 	if err != nil {
 		return nil, fmt.Errorf("posterior: %w", err)
 	}
-	if s.rounds == 0 {
+	p := &Posterior{Rounds: s.targets.rounds + s.residual.rounds}
+	of, f := s.targets, frame{scales: c.scales(s, noise)}
+	if s.residual.rounds > 0 {
+		if f, err = c.frame(s, noise); err != nil {
+			return nil, fmt.Errorf("posterior: %w", err)
+		}
+		of = s.residual
+	}
+	if of.rounds == 0 {
 		return nil, fmt.Errorf("posterior: %w", ErrEmpty)
 	}
-	m := c.moments(s, noise)
+	m := c.moments(of, noise)
 	if m.drowned() {
-		return c.nothing(s.rounds), nil
+		return c.nothing(p.Rounds), nil
 	}
-	scales := c.scales(s, noise)
-	to := c.mapped(scales)
+	to := c.mapped(f)
 	fit, err := m.fit(c, to)
 	if err != nil {
 		return nil, fmt.Errorf("posterior: %w", err)
 	}
-	p := to.unscale(fit)
-	p.Rounds = s.rounds
+	to.unscale(fit, p)
 	return p, nil
 }
 
@@ -115,22 +121,28 @@ func (c Config) length(j int) float64 {
 }
 
 // scaling is the way from scaled units to the data's: with x = center + unit z for every feature and
-// the target, the weights are A beta and, for the bias's, the shift.
+// the target, the weights are A beta and the shift.
 type scaling struct {
 	a     *mat.Dense
-	unit  float64 // of the target
-	shift float64
+	unit  float64 // of the target, or of residuals
+	shift *mat.VecDense
 }
 
-func (c Config) mapped(scales []scale) scaling {
-	d, target := c.Features, scales[c.Features]
-	s := scaling{mat.NewDense(d, d, nil), target.unit, target.center}
+func (c Config) mapped(f frame) scaling {
+	d, target := c.Features, f.scales[c.Features]
+	s := scaling{mat.NewDense(d, d, nil), target.unit, mat.NewVecDense(d, nil)}
 	for j := range d - 1 {
-		g := target.unit / scales[j].unit
+		g := target.unit / f.scales[j].unit
 		s.a.Set(j, j, g)
-		s.a.Set(d-1, j, -g*scales[j].center)
+		s.a.Set(d-1, j, -g*f.scales[j].center)
 	}
 	s.a.Set(d-1, d-1, target.unit)
+	if f.line != nil {
+		s.shift.MulVec(s.a, mat.NewVecDense(d, f.line))
+		s.a.Scale(f.length, s.a)
+		s.unit *= f.length
+	}
+	s.shift.SetVec(d-1, s.shift.AtVec(d-1)+target.center)
 	return s
 }
 
@@ -142,23 +154,18 @@ func (s scaling) scaled(m *gauss.Moments) (precision *mat.SymDense, linear *mat.
 	for i, v := range m.Variance {
 		row := s.a.RowView(i)
 		precision.SymRankOne(precision, 1/v, row)
-		mean := m.Mean[i]
-		if i == d-1 {
-			mean -= s.shift
-		}
-		linear.AddScaledVec(linear, mean/v, row)
+		linear.AddScaledVec(linear, (m.Mean[i]-s.shift.AtVec(i))/v, row)
 	}
 	return precision, linear
 }
 
 // unscale converts a posterior from scaled units to the data's.
-func (s scaling) unscale(f fitted) *Posterior {
+func (s scaling) unscale(f fitted, p *Posterior) {
 	d := len(f.mean)
-	p := &Posterior{Mean: make([]float64, d), Covariance: mat.NewSymDense(d, nil),
-		NoiseSD: math.Sqrt(f.variance) * s.unit}
+	p.Mean, p.Covariance, p.NoiseSD = make([]float64, d), mat.NewSymDense(d, nil), math.Sqrt(f.variance)*s.unit
 	mean := mat.NewVecDense(d, p.Mean)
 	mean.MulVec(s.a, mat.NewVecDense(d, f.mean))
-	p.Mean[d-1] += s.shift
+	mean.AddVec(mean, s.shift)
 	var half, full mat.Dense
 	half.Mul(s.a, f.covariance)
 	full.Mul(&half, s.a.T())
@@ -167,5 +174,4 @@ func (s scaling) unscale(f fitted) *Posterior {
 			p.Covariance.SetSym(i, j, 0.5*(full.At(i, j)+full.At(j, i)))
 		}
 	}
-	return p
 }

@@ -40,10 +40,10 @@ func (c Config) InputRadius() uint64 { return 2 * c.radius() }
 // mean of what it adds to the squares is public, and is subtracted.
 func InputPerturbation(cfg Config, parts []pvi.Data, noise func(dst []int64) error,
 	variance float64) (*Posterior, error) {
-	cfg.MomentRounds = 0
+	cfg.MomentRounds, cfg.ResidualFrom = 0, 0
 	raw := cfg.Initial()
 	s, _ := cfg.open(raw)
-	scales := cfg.scales(s, 0)
+	f := frame{scales: cfg.scales(s, 0)}
 	z, e := make([]int64, cfg.columns()), make([]int64, cfg.columns())
 	records := 0
 	for i, part := range parts {
@@ -52,7 +52,7 @@ func InputPerturbation(cfg Config, parts []pvi.Data, noise func(dst []int64) err
 			return nil, fmt.Errorf("party %d: %w", i, err)
 		}
 		for row := range part.Rows() {
-			l.scaled(z, row, scales)
+			l.scaled(z, row, f)
 			fixedpoint.ClipInt(z, cfg.radius())
 			if err := noise(e); err != nil {
 				return nil, fmt.Errorf("noise: %w", err)
@@ -60,13 +60,13 @@ func InputPerturbation(cfg Config, parts []pvi.Data, noise func(dst []int64) err
 			for j := range z {
 				z[j] += e[j]
 			}
-			addProducts(s.products, z)
+			addProducts(s.targets.products, z)
 			records++
 		}
 	}
 	at := 0
 	for i := range z {
-		s.products[at] -= int64(onDiagonal * variance * float64(records))
+		s.targets.products[at] -= int64(onDiagonal * variance * float64(records))
 		at += len(z) - i
 	}
 	raw[1] = 1

@@ -18,12 +18,25 @@ var (
 )
 
 // stateDim is the length of the public state: the numbers of accepted moment and
-// statistics rounds, and the sums of both.
-func (c Config) stateDim() int { return 2 + 2*c.moved() + c.Dim() }
+// statistics rounds, and the sums of both; with residuals, the same of their rounds.
+func (c Config) stateDim() int {
+	n := 2 + 2*c.moved() + c.Dim()
+	if c.ResidualFrom > 0 {
+		n += 1 + c.Dim()
+	}
+	return n
+}
 
 type state struct {
-	momentRounds, rounds int64
-	moments, products    []int64
+	momentRounds      int64
+	moments           []int64
+	targets, residual totals
+}
+
+// totals are the sums of rounds of statistics.
+type totals struct {
+	rounds   int64
+	products []int64
 }
 
 func (c Config) open(raw []int64) (s state, err error) {
@@ -31,7 +44,15 @@ func (c Config) open(raw []int64) (s state, err error) {
 		return s, fmt.Errorf("state: %w", ErrShape)
 	}
 	split := 2 + 2*c.moved()
-	return state{raw[0], raw[1], raw[2:split], raw[split:]}, nil
+	end := split + c.Dim()
+	s = state{momentRounds: raw[0], moments: raw[2:split], targets: totals{raw[1], raw[split:end]}}
+	if c.ResidualFrom > 0 {
+		if raw[end] < 0 {
+			return s, fmt.Errorf("state: %w", ErrShape)
+		}
+		s.residual = totals{raw[end], raw[end+1:]}
+	}
+	return s, nil
 }
 
 // Initial returns the state before round 1.
@@ -48,9 +69,12 @@ func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 	}
 	next := append([]int64(nil), raw...)
 	s, _ := c.open(next)
-	into, count := s.products, &next[1]
-	if round <= c.MomentRounds {
+	into, count := s.targets.products, &next[1]
+	switch {
+	case round <= c.MomentRounds:
 		into, count = s.moments, &next[0]
+	case c.residualRound(round):
+		into, count = s.residual.products, &next[len(next)-1-c.Dim()]
 	}
 	*count++
 	for i := range into {
@@ -77,6 +101,7 @@ func (c Config) scales(s state, noise float64) []scale {
 		out[j] = scale{0, c.bound(j)}
 	}
 	out[bias] = scale{0, 1}
+	defer func() { out[c.Features].unit /= c.targetWeight() }()
 	if s.momentRounds == 0 {
 		return out
 	}
@@ -90,6 +115,13 @@ func (c Config) scales(s state, noise float64) []scale {
 		out[j] = scale{c.bound(j) * mean, c.bound(j) * math.Sqrt(variance)}
 	}
 	return out
+}
+
+func (c Config) targetWeight() float64 {
+	if c.TargetWeight == 0 {
+		return 1
+	}
+	return c.TargetWeight
 }
 
 // MomentError is the standard error of a column's mean square after all moment rounds, over the mean square

@@ -43,6 +43,7 @@ func (c PlanConfig) Fill(p *protocol.Plan) (PlanConfig, error) {
 			StartPrecision: v.StartPrecision, StartSpread: v.StartSpread, SDUnit: s.SDUnit,
 			StatisticClip: s.StatisticClip, UpdateClip: v.UpdateClip, Weights: a.Weights,
 			CurvatureRounds: -1, ResidualRounds: -1,
+			PrecisionUnit: v.PrecisionUnit, ClipHalvings: v.ClipHalvings,
 			StepBound: v.StepBound, StepDoublings: v.StepDoublings, CentreRounds: &a.CentreRounds}
 		if v.ResidualFrom > 0 {
 			c.Learning.ResidualRounds = learning - v.ResidualFrom + 1
@@ -59,7 +60,7 @@ func (c PlanConfig) Fill(p *protocol.Plan) (PlanConfig, error) {
 			Optimiser: string(v.Optimiser), LearningRate: v.LearningRate, RateDecay: v.RateDecay,
 			SDUnit: v.SDUnit, PrecisionFloor: v.PrecisionFloor, Averaging: v.Averaging}
 	case *app.Statistics:
-		c.Learning, c.Statistics = nil, c.statistics(a.Statistics)
+		c.Learning, c.Statistics = nil, c.statistics(a.Statistics, learning)
 	}
 	return c, nil
 }
@@ -100,21 +101,28 @@ func (c PlanConfig) WithSchema(file string) PlanConfig {
 }
 
 // statistics keeps the bounds of the schema's columns, which the file has no key for.
-func (c PlanConfig) statistics(v stats.Config) *StatisticsConfig {
+func (c PlanConfig) statistics(v stats.Config, rounds int) *StatisticsConfig {
 	file := ""
 	if c.Statistics != nil {
 		file = c.Statistics.SchemaFile
 	} else if c.Learning != nil {
 		file = c.Learning.SchemaFile
 	}
+	residuals := -1
+	if v.ResidualFrom > 0 {
+		residuals = rounds - v.ResidualFrom + 1
+	}
 	return &StatisticsConfig{SchemaFile: file, PriorPrecision: v.PriorPrecision, NoiseSD: v.NoiseSD,
+		ResidualRounds: residuals, TargetWeight: orElse(v.TargetWeight, 1),
 		TargetBound: v.TargetBound, MomentRounds: orElse(v.MomentRounds, -1), Radius: v.Radius,
 		Threshold: v.Threshold, TargetThreshold: v.TargetThreshold, Records: v.Records, MaxRecords: v.MaxRecords}
 }
 
 // meanings are comments in a plan's file.
 var meanings = map[string]string{
-	"name": "of the plan", "lifetime": "nobody starts a round after it",
+	"target_weight": "length of a scaled target", "clip_halvings": "of scores, in equal parts of the rounds",
+	"precision_unit": "of precisions beside scores; 0: no scores",
+	"name":           "of the plan", "lifetime": "nobody starts a round after it",
 	"suite": "X-Wing key agreement, safe against quantum computers", "parties": "cards of those with rows",
 	"computes": "cards of the nodes; one honest one suffices", "aggregator": "its card",
 	"rounds": "sums that the budget pays for", "dropouts": "parties that may be missing",
@@ -132,7 +140,7 @@ var meanings = map[string]string{
 	"sd_unit": "lengthens the curvature's part", "target_bound": "of the encoded target",
 	"radius": "bound on one record's norm", "damping_decay": "by round",
 	"model": "what is learnt", "curvature_rounds": "last rounds, for honest intervals; below 0: none",
-	"residual_rounds": "after them, for the noise of an observation; below 0: none",
+	"residual_rounds": "the last ones, of residuals; below 0: none",
 	"step_bound":      "largest step of a party", "step_doublings": "of it before the first round",
 	"moment_rounds": "first rounds, for scales", "noise_sd": "of an observation", "averaging": "over rounds",
 	"threshold": "cuts scaled columns",

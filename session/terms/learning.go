@@ -39,6 +39,8 @@ type LearningConfig struct {
 	DampingDecay   float64        `toml:"damping_decay"`
 	Beta           float64        `toml:"beta"`
 	Factors        string         `toml:"factors"`
+	PrecisionUnit  float64        `toml:"precision_unit"`
+	ClipHalvings   int            `toml:"clip_halvings"`
 	Steps          int            `toml:"steps"`
 	LearningRate   float64        `toml:"learning_rate"`
 	Optimiser      string         `toml:"optimiser"`
@@ -227,7 +229,9 @@ func (l LearningConfig) draft(t Terms, schema *dataset.Schema) draft {
 		PriorPrecision: orElse(l.PriorPrecision, 1), PrecisionFloor: l.PrecisionFloor, NoiseSD: l.NoiseSD,
 		Parameters: l.Parameters, Hidden: l.Hidden, Samples: l.Samples, PriorSpread: l.PriorSpread,
 		Clip: l.Clip, DampingBits: 16, Damping: l.Damping, DampingDecay: l.DampingDecay,
-		Beta: l.Beta, Factors: pvi.Factors(l.Factors), StartPrecision: l.StartPrecision, StartSpread: l.StartSpread,
+		Beta: l.Beta, Factors: pvi.Factors(l.Factors),
+		PrecisionUnit: l.PrecisionUnit, ClipHalvings: l.ClipHalvings,
+		StartPrecision: l.StartPrecision, StartSpread: l.StartSpread,
 		UpdateClip: l.UpdateClip, StepBound: l.StepBound, StepDoublings: l.StepDoublings,
 	}
 	p := pvi.Params{

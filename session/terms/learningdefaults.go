@@ -68,6 +68,16 @@ func (l LearningConfig) strategy(d *draft, f defaults.Facts) int {
 	return l.records(d, f)
 }
 
+// ties reports whether linear regression has scores of single records by default, with factors that are tied
+// to the public posterior: then a sum has no noise of earlier rounds. That pays where records tell more than
+// noise, which is where rounds reveal the curvature. Scores of classes are clipped by a law that depends on
+// the class.
+func (l LearningConfig) ties(d *draft, curvature int) bool {
+	return d.name == pvi.NameVirtual && d.cfg.Model == pvi.Linear && curvature > 0 && l.Factors == "" &&
+		l.Beta == 0 && l.PrecisionUnit == 0 && d.cfg.Family == gauss.MeanField && !d.p.Local &&
+		d.p.ShardRows == 1
+}
+
 // byParty reports whether one term of a sum is what all of a party's records lead to.
 func byParty(name pvi.StrategyName) bool {
 	return name == pvi.NameDataset || name == pvi.NameAveraging || name == pvi.NamePerturbation
@@ -93,9 +103,16 @@ func (l LearningConfig) shards(d *draft, f defaults.Facts, way func(defaults.Fac
 	if f.Noise > 0 {
 		c.Clip = orElse(c.Clip, rule.Clip)
 	}
+	tied := l.ties(d, curvature)
+	if tied {
+		c.Beta, c.PrecisionUnit = 1, defaults.PrecisionUnit
+	}
 	if c.Model == pvi.Linear {
 		if l.Clip == 0 && f.Noise > 0 {
 			c.Clip = defaults.LinearClip(rule.Clip, c.NoiseSD)
+			if c.PrecisionUnit > 0 {
+				c.Clip = defaults.ScoreClip(rule.Clip, c.NoiseSD)
+			}
 		}
 	} else {
 		l.step(d)
@@ -111,6 +128,9 @@ func (l LearningConfig) shards(d *draft, f defaults.Facts, way func(defaults.Fac
 	}
 	f.Rounds = rule.Rounds
 	l.last(d, f, curvature)
+	if tied {
+		c.ClipHalvings = defaults.ClipHalvings
+	}
 	c.ResidualFrom = 0
 	if residual > 0 {
 		c.ResidualFrom = total - residual + 1
@@ -232,12 +252,13 @@ const logisticCurvature = 0.2
 func short(v float64) float64 { return math.Ldexp(math.Round(math.Ldexp(v, 10)), -10) }
 
 // travelled is the root of the sum of the squared dampings of a run: the noise of its states
-// in units of that on a sum.
+// in units of that on a sum. Tied factors lose their share of it in every later round.
 func travelled(c pvi.Config, rounds int) float64 {
 	sum := 0.0
 	for s := range rounds {
 		a := c.Damping / (1 + c.DampingDecay*float64(s))
-		sum += a * a
+		left := 1 - a*c.Beta
+		sum = sum*left*left + a*a
 	}
 	return math.Sqrt(sum)
 }

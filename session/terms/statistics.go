@@ -23,7 +23,9 @@ type StatisticsConfig struct {
 	Bound           float64        `toml:"bound"`           // of all columns; default by column, from the schema
 	TargetBound     float64        `toml:"target_bound"`    // default the target's
 	MomentRounds    int            `toml:"moment_rounds"`   // default by the noise; -1 is none
-	Radius          float64        `toml:"radius"`          // default 0.9 sqrt(columns)
+	ResidualRounds  int            `toml:"residual_rounds"` // default 6 of 10 after moment rounds; -1 is none
+	Radius          float64        `toml:"radius"`          // default 0.8 times the length of a record
+	TargetWeight    float64        `toml:"target_weight"`   // default by the columns with moments, else 1
 	Threshold       float64        `toml:"threshold"`
 	TargetThreshold float64        `toml:"target_threshold"`
 	Records         int64          `toml:"records"`     // default 200 a party without moment_rounds
@@ -55,12 +57,21 @@ func (s *StatisticsConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int,
 	cfg := defaultStatistics(schema, records)
 	cfg.PriorPrecision, cfg.NoiseSD, cfg.MaxRecords = orElse(s.PriorPrecision,
 		cfg.PriorPrecision), s.NoiseSD, orElse(s.MaxRecords, cfg.MaxRecords)
-	cfg.Radius = orElse(s.Radius, cfg.Radius)
 	if cfg.MomentRounds, err = s.moments(t, cfg, rounds); err != nil {
 		return nil, 0, err
 	}
-	if cfg.MomentRounds == 0 {
+	if s.TargetWeight != 1 {
+		cfg.TargetWeight = s.TargetWeight
+	}
+	switch {
+	case cfg.MomentRounds == 0:
 		usualUnits(&cfg, schema)
+	case s.TargetWeight == 0:
+		cfg.TargetWeight = targetWeight(cfg.Features)
+	}
+	cfg.Radius = orElse(s.Radius, radius(cfg))
+	if n := s.residuals(cfg, rounds); n > 0 {
+		cfg.ResidualFrom = rounds - n + 1
 	}
 	if s.Bound != 0 {
 		cfg.Bound, cfg.Bounds = s.Bound, nil
@@ -102,6 +113,21 @@ func (s *StatisticsConfig) moments(t Terms, cfg stats.Config, rounds int) (int, 
 	return cfg.MomentRounds, nil
 }
 
+// residualShare is how many of the rounds are of residuals, where others are of moments.
+const residualShare = 0.6
+
+// residuals is how many of the rounds are of residuals: by default where moment rounds pay, so that the first
+// statistics tell where the targets are.
+func (s *StatisticsConfig) residuals(cfg stats.Config, rounds int) int {
+	switch {
+	case s.ResidualRounds != 0:
+		return max(0, s.ResidualRounds)
+	case cfg.MomentRounds == 0:
+		return 0
+	}
+	return max(0, min(int(math.Round(residualShare*float64(rounds))), rounds-cfg.MomentRounds-1))
+}
+
 // momentsOutlook warns of moment rounds whose noise is too large for what they measure.
 func momentsOutlook(p *protocol.Plan, c stats.Config) string {
 	noise := onSum(p) * float64(p.Clip)
@@ -118,8 +144,7 @@ func momentsOutlook(p *protocol.Plan, c stats.Config) string {
 const widest = 4
 
 // defaultStatistics is linear regression by sufficient statistics within bounds that moment rounds need, a
-// schema's public ranges or a few usual lengths: no moment rounds, and a radius slightly below the norm of
-// a record of independent columns of size 1, so that about half of the records are scaled down.
+// schema's public ranges or a few usual lengths, without moment rounds.
 func defaultStatistics(schema *dataset.Schema, records int64) stats.Config {
 	c := stats.Config{Features: schema.Dim(), PriorPrecision: 1, Bound: 1, TargetBound: 1, FracBits: 8,
 		Records: records, MaxRecords: 1 << 20}
@@ -129,8 +154,24 @@ func defaultStatistics(schema *dataset.Schema, records int64) stats.Config {
 		}
 	}
 	c.TargetBound = momentBound(schema.Target)
-	c.Radius = min(64, max(2, 0.9*math.Sqrt(float64(c.Features+1))))
+	c.Radius = radius(c)
 	return c
+}
+
+// radius is slightly below the norm of a record of independent columns of size 1, so that most
+// records are scaled down.
+func radius(c stats.Config) float64 {
+	target := max(1, c.TargetWeight)
+	return min(64, max(2, 0.8*math.Sqrt(float64(c.Features)+target*target)))
+}
+
+// targetWeight is the length c of a target, in those of d columns, with which noise costs least. A record has
+// the square norm d + c^2, with which the noise on a product grows. It is on X'X, times weights whose squares
+// add up to about 1 if columns explain the target, and on X'y over c: (d + c^2)^2 (1 + 1/c^2) is least at c^4
+// + c^2/2 = d/2. It is for targets of a known length: one of twice that would be long for the radius.
+func targetWeight(d int) float64 {
+	c := math.Sqrt((math.Sqrt(1+8*float64(d)) - 1) / 4)
+	return math.Round(100*c) / 100
 }
 
 // usualUnits makes the units of statistics without moment rounds the lengths that columns are expected
