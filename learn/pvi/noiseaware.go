@@ -242,8 +242,8 @@ func (r *reading) addRound(o Observation) error {
 	r.naturals = append(r.naturals, natural)
 	r.dampings = append(r.dampings, damping)
 	r.rounds = append(r.rounds, len(r.moved)-1)
-	step := unit / c.louder(o.Round)
-	r.clips = append(r.clips, c.Clip/c.louder(o.Round))
+	step := unit / c.TermScale(o.Round)
+	r.clips = append(r.clips, c.Clip/c.TermScale(o.Round))
 	r.variances = append(r.variances, o.noise(c)*step*step)
 	r.parties = o.Parties
 	return nil

@@ -24,15 +24,15 @@ func (c Config) scores() bool { return c.PrecisionUnit > 0 }
 //
 // A round's term is that times 2 for each halving of its clip.
 func (c Config) toScores(round int, factor, q []float64) {
-	n, times := c.Weights(), c.louder(round)
+	n, times := c.Weights(), c.TermScale(round)
 	for i := range n {
 		factor[i] = times * (factor[i] + 2*factor[n+i]*meanOf(q, n, i))
 		factor[n+i] *= times * c.PrecisionUnit
 	}
 }
 
-// louder is by what a round's terms are multiplied: 2 for each halving of the clip so far.
-func (c Config) louder(round int) float64 {
+// TermScale is by what a round's terms are multiplied: 2 for each halving of the clip so far. Sums are divided by it.
+func (c Config) TermScale(round int) float64 {
 	rounds := c.CurvatureFrom - 1
 	if c.ClipHalvings == 0 || rounds < 1 {
 		return 1
@@ -47,7 +47,7 @@ func (c Config) fromScores(round int, raw, sum []int64) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, n, times := c.floats(repaired), c.Weights(), c.louder(round)
+	q, n, times := c.floats(repaired), c.Weights(), c.TermScale(round)
 	out := make([]int64, len(sum))
 	for i := range n {
 		// Conversions forbid fused multiply-adds: every member must get the same integers.

@@ -125,7 +125,7 @@ func TestScoresAreWithinTheClip(t *testing.T) {
 				t.Errorf("round %d, target %g: norm %g, the clip is %d", round, y, norm, bound)
 			}
 		}
-		if times := c.louder(round); times < before || round == 1 && times != 1 || round == 6 && times != 4 {
+		if times := c.TermScale(round); times < before || round == 1 && times != 1 || round == 6 && times != 4 {
 			t.Errorf("round %d: terms are times %g after %g", round, times, before)
 		} else {
 			before = times

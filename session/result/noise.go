@@ -36,7 +36,9 @@ func learningNoise(p *protocol.Plan, a *app.PVI, q *pvi.Posterior) (all, step []
 			total *= (1 - last/2) * (1 - last/2)
 			last *= c.StepScale(r + 1)
 		}
-		total += last * last
+		left := 1 - last*c.Beta/2 // tied factors lose earlier noise, at least half as fast as without clips
+		last /= c.TermScale(r + 1)
+		total = total*left*left + last*last
 	}
 	spread := spreads(c, q)
 	return scaled(sum*math.Sqrt(total), spread), scaled(sum*last, spread)
@@ -62,6 +64,8 @@ func spreads(c pvi.Config, q *pvi.Posterior) []float64 {
 			}
 			out[j] = math.Sqrt(row * (1 + square))
 		case c.Strategy.Params().Optimiser == pvi.Newton: // precisions have no noise
+			out[j] = sd[j] * sd[j]
+		case c.PrecisionUnit > 0: // noise on a precision is on h, too, times the mean
 			out[j] = sd[j] * sd[j]
 		default:
 			out[j] = math.Sqrt(1+4*m*m) * sd[j] * sd[j]
