@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"sync"
 
 	"choir/crypto/fixedpoint"
 	"choir/learn/internal/secret"
@@ -20,6 +22,10 @@ type Learner struct {
 	cfg   Config
 	data  pvi.Data
 	noise float64
+
+	mu    sync.Mutex
+	of    []int64 // the state that the frame is of, up to the sums of residuals
+	known frame
 }
 
 // Proposal is a party's update in a round.
@@ -90,7 +96,7 @@ func (l *Learner) Propose(ctx context.Context, round int, raw []int64) (Proposal
 	} else {
 		f := frame{scales: l.cfg.scales(s, l.noise)}
 		if l.cfg.residualRound(round) {
-			if f, err = l.cfg.frame(s, l.noise); err != nil {
+			if f, err = l.frame(s, raw); err != nil {
 				return Proposal{}, fmt.Errorf("propose: %w", err)
 			}
 		}
@@ -100,6 +106,21 @@ func (l *Learner) Propose(ctx context.Context, round int, raw []int64) (Proposal
 		p.ClippedFraction = float64(clipped) / float64(n)
 	}
 	return p, nil
+}
+
+// frame is that of a state. It is the same in all rounds of residuals, and takes long for many columns.
+func (l *Learner) frame(s state, raw []int64) (frame, error) {
+	of := raw[:len(raw)-1-len(s.residual.products)]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.of != nil && slices.Equal(l.of, of) {
+		return l.known, nil
+	}
+	f, err := l.cfg.frame(s, l.noise)
+	if err == nil {
+		l.of, l.known = slices.Clone(of), f
+	}
+	return f, err
 }
 
 // value is column j of a row.
