@@ -39,8 +39,8 @@ func TestResidualsAreExact(t *testing.T) {
 }
 
 // TestResidualsAreNarrow: of ten noisy rounds, six with residuals leave less than half of the width that ten
-// with targets leave, since residuals are a quarter of targets, and 90 % intervals cover. 50 of them, if
-// independent, are fewer than .7 with a probability of 1e-5.
+// with targets leave, since residuals are a quarter of targets, and 90 % intervals cover. Of 50, if
+// independent, fewer than .7 do with a probability of 1e-5.
 func TestResidualsAreNarrow(t *testing.T) {
 	const sessions, rounds, d, noise = 10, 10, 5, 30.0
 	width := map[int]float64{}
