@@ -385,8 +385,8 @@ func TestCluster(t *testing.T) {
 	c.ended()
 }
 
-// rooms lets members exchange their cards in a room at the broker. The hub makes its stream. A server that was
-// away answers for a moment without the last card: then a member joins again.
+// rooms lets members exchange their cards in a room at the broker. The hub makes its stream. A server that
+// was away answers for a moment without the last card: then a member joins again.
 func (c *cluster) rooms() {
 	c.t.Helper()
 	join := func(name string) {

@@ -31,7 +31,8 @@ func (c Config) toScores(round int, factor, q []float64) {
 	}
 }
 
-// TermScale is by what a round's terms are multiplied: 2 for each halving of the clip so far. Sums are divided by it.
+// TermScale is by what a round's terms are multiplied: 2 for each halving of the clip so far. Sums are
+// divided by it.
 func (c Config) TermScale(round int) float64 {
 	rounds := c.CurvatureFrom - 1
 	if c.ClipHalvings == 0 || rounds < 1 {

@@ -11,11 +11,13 @@ import (
 	"choir/session/app"
 )
 
-// TestNoiseOfScores: noise on sums of scores moves the means of the last state as far as learningNoise expects,
-// within a quarter, where clips cut some terms: 200 runs have the standard deviation of three means to a twentieth.
+// TestNoiseOfScores: noise on sums of scores moves the means of the last state as far as learningNoise
+// expects, within a quarter, where clips cut some terms: 200 runs have the standard deviation of three means
+// to a twentieth.
 func TestNoiseOfScores(t *testing.T) {
 	const rounds, runs, rows = 12, 200, 400
-	c := pvi.Config{Model: pvi.Linear, Family: gauss.MeanField, Strategy: pvi.Virtual{Shards: rows, ShardRows: 1},
+	c := pvi.Config{Model: pvi.Linear, Family: gauss.MeanField,
+		Strategy: pvi.Virtual{Shards: rows, ShardRows: 1},
 		Features: 3, PriorPrecision: 1, PrecisionFloor: 1, NoiseSD: 0.7, Clip: 8, FracBits: 20, DampingBits: 16,
 		Damping: 0.2, Beta: 1, PrecisionUnit: 0.5, ClipHalvings: 2, CurvatureFrom: rounds + 1, CurvatureBound: 8,
 		StartPrecision: 400}
