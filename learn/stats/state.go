@@ -101,8 +101,8 @@ func (c Config) scales(s state, noise float64) []scale {
 		out[j] = scale{0, c.bound(j)}
 	}
 	out[bias] = scale{0, 1}
-	defer func() { out[c.Features].unit /= c.targetWeight() }()
 	if s.momentRounds == 0 {
+		out[c.Features].unit /= c.targetWeight()
 		return out
 	}
 	unit := float64(s.momentRounds) * float64(c.Records) * float64(c.momentScale()) * (1 << (2 * momentBits))
@@ -114,6 +114,7 @@ func (c Config) scales(s state, noise float64) []scale {
 		variance = min(max(variance, least, 0x1p-20), 1)
 		out[j] = scale{c.bound(j) * mean, c.bound(j) * math.Sqrt(variance)}
 	}
+	out[c.Features].unit /= c.targetWeight()
 	return out
 }
 
