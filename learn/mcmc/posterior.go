@@ -63,25 +63,43 @@ func (t trace) ready(s *state) bool {
 	return st == sampling && done > 0
 }
 
-// posterior computes the Gaussian in phi, and draws from it with public coins.
+// posterior sets the Gaussian of single weights and the one that predicts, with draws by public coins. They
+// differ where there are few records of many columns: see narrowed.
 func (t trace) posterior(p *Posterior, s *state) error {
 	g := t.geometry(s)
-	curvatures, err := t.public.coinsOf(2, 0)
+	e := t.evidence(g, s)
+	chol, err := t.gaussian(p, g, e)
 	if err != nil {
 		return err
 	}
-	e := t.evidence(g, s)
+	p.Chains, p.Weights = 1, p.Mean
+	if narrow, ok := t.narrowed(g, e); ok {
+		variance := p.Variance
+		if chol, err = t.gaussian(p, g, narrow); err != nil {
+			return err
+		}
+		p.Variance = variance
+	}
+	p.Draws, err = t.drawn(g, p.Mean, chol)
+	return err
+}
+
+// gaussian sets a posterior by evidence in phi, and returns the factor of its covariance there.
+func (t trace) gaussian(p *Posterior, g *geometry, e evidence) (*mat.Cholesky, error) {
+	curvatures, err := t.public.coinsOf(2, 0)
+	if err != nil {
+		return nil, err
+	}
 	q, err := tracePosterior(e, curvatures.normal)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	keep, cov := q.keep, q.covariance
 	d := t.cfg.Features
 	var chol mat.Cholesky
 	if !chol.Factorize(cov) {
-		return fmt.Errorf("posterior: %w", ErrSingular)
+		return nil, fmt.Errorf("posterior: %w", ErrSingular)
 	}
-	p.Chains = 1
 	p.Mean = append([]float64(nil), q.mean...)
 	g.factor.solveT(p.Mean)
 	p.Covariance = outward(g.factor, cov)
@@ -98,11 +116,7 @@ func (t trace) posterior(p *Posterior, s *state) error {
 			Variance: diagonal(p.Covariance)})
 		p.Mean[d-1] += shift
 	}
-	if err := t.assured(p, g, e, q); err != nil {
-		return err
-	}
-	p.Draws, err = t.drawn(g, p.Mean, &chol)
-	return err
+	return &chol, t.assured(p, g, e, q)
 }
 
 // swamped is the share of the mean below which a posterior is said to be of noise.

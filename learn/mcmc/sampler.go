@@ -28,9 +28,10 @@ type Sampler interface {
 type Posterior struct {
 	Mean       []float64
 	Covariance *mat.SymDense
-	// Variance, with Trace, has the variances of single weights: they count by how much the mean is
-	// shorter than the Gaussian posterior's, and predictions do not.
-	Variance []float64
+	// Weights and Variance, with Trace, have the means and variances of single weights. Variances count by
+	// how much the mean is shorter than the Gaussian posterior's, and predictions do not. Predictions have a
+	// narrower prior where records are few.
+	Weights, Variance []float64
 	// Swamped and Rare, with Trace, report that the mean was drawn to less than half of its length
 	// because of its errors, and that the noise hides how rare one of the classes is.
 	Swamped, Rare bool

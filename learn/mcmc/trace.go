@@ -148,7 +148,7 @@ func (t trace) evidence(g *geometry, s *state) evidence {
 	d := t.cfg.Features
 	n := float64(t.done(s))
 	e := evidence{At: reals(s.second), Gradient: reals(s.first), Curvature: mat.NewSymDense(d, nil),
-		Noise: mat.NewSymDense(d, nil), Prior: mat.NewSymDense(d, nil)}
+		Noise: mat.NewSymDense(d, nil), Prior: t.prior(g, t.cfg.PriorPrecision)}
 	scale(e.At, 1/n)
 	scale(e.Gradient, 1/n)
 	e.At = g.factor.mulT(e.At)
@@ -157,14 +157,9 @@ func (t trace) evidence(g *geometry, s *state) evidence {
 	e.Logits = t.logits()
 	variance := t.noise(g) * t.noise(g) / n
 	for i := range d {
-		unit := make([]float64, d)
-		unit[i] = 1
-		g.factor.solveT(unit)
-		g.factor.solve(unit)
 		e.Noise.SetSym(i, i, variance)
 		for j := i; j < d; j++ {
 			e.Curvature.SetSym(i, j, h[i*d+j])
-			e.Prior.SetSym(i, j, t.cfg.PriorPrecision*unit[j])
 		}
 	}
 	return e

@@ -117,11 +117,16 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 		}
 	}
 	q, err := r.solved()
-	if err != nil || c.ResidualFrom == 0 {
-		return q, err
+	if err != nil {
+		return nil, err
 	}
-	if q, err = r.withResiduals(trace, q); err != nil || q.measured == nil || !c.scores() {
-		return q, err
+	if c.ResidualFrom > 0 {
+		if q, err = r.withResiduals(trace, q); err != nil {
+			return nil, err
+		}
+	}
+	if r.alone != nil || q.measured == nil || !c.scores() {
+		return r.sure(q)
 	}
 	r.observed = q.cfg.NoiseSD * q.cfg.NoiseSD / (c.NoiseSD * c.NoiseSD)
 	r.near = q.Mean()
@@ -184,13 +189,15 @@ type reading struct {
 	parties   int     // of the last round
 	records   float64 // of the curvature
 	rare      bool
-	observed  float64   // measured variance of an observation over the plan's; 0: not measured
-	near      []float64 // weights by a first reading; nil: this is the first
-	clips     []float64 // of the rounds' terms
-	variances []float64 // of a round's own noise on a linear part
-	rounds    []int     // positions in moved
-	moved     []float64 // standard deviations of the noise that every round, in order, left in the state
-	reach     float64   // sum of the dampings of all rounds
+	observed  float64               // measured variance of an observation over the plan's; 0: not measured
+	near      []float64             // weights by a first reading; nil: this is the first
+	alone     *noiseaware.Diagonal  // a linear model's weights where each is by itself; nil otherwise
+	seen      *noiseaware.Residuals // nil: no residual rounds, or noise hides them
+	clips     []float64             // of the rounds' terms
+	variances []float64             // of a round's own noise on a linear part
+	rounds    []int                 // positions in moved
+	moved     []float64             // standard deviations of the noise that every round left in the state
+	reach     float64               // sum of the dampings of all rounds
 
 	at       []float64 // mean of the public posterior of the curvature
 	spread   []float64 // its variances

@@ -165,11 +165,12 @@ func (r *reading) withResiduals(trace []Observation, q *Posterior) (*Posterior, 
 		return nil, err
 	}
 	assumed := c.NoiseSD * c.NoiseSD
-	v, lower, upper := noiseaware.Residuals{
+	r.seen = &noiseaware.Residuals{
 		Share: off + less/reach, SD: math.Hypot(sd/reach, off*sd/one) / shards, Records: shards / rounds,
 		Limit: ResidualLimit * assumed, Assumed: assumed,
 		Spread: assumed * sum / n, SpreadSD: assumed * math.Sqrt(2*max(0, square)) / n,
-	}.Variance()
+	}
+	v, lower, upper := r.seen.Variance()
 	with := *q
 	with.cfg.NoiseSD = math.Sqrt(v)
 	with.measured = &Measured{c.NoiseSD, math.Sqrt(lower), math.Sqrt(upper)}

@@ -15,12 +15,36 @@ import (
 // less.
 func (r *reading) eachWeight() (m, single *gauss.Moments) {
 	at := r.settled()
+	if r.c.Model == Linear && r.c.traits().sharded && !r.c.params().Local {
+		r.alone = &at
+	}
 	if r.c.Model != Logistic || !r.c.traits().sharded {
 		return at.Posterior()
 	}
 	at.Answered = r.left(at)
 	at.Records = r.all
 	return at.KeptSlopes()
+}
+
+// sure returns the posterior of a linear model whose weights stand alone with predictions that are sure not
+// to lose; others as they are.
+func (r *reading) sure(q *Posterior) (*Posterior, error) {
+	if r.alone == nil {
+		return q, nil
+	}
+	assumed := r.c.NoiseSD * r.c.NoiseSD
+	records := r.all
+	if records == 0 {
+		records = max(1, r.alone.Precision[len(r.alone.Precision)-1]*assumed)
+	}
+	m := noiseaware.Numbers{Diagonal: *r.alone, Weights: q.moments, Single: q.weights(), Assumed: assumed,
+		Observed: q.cfg.NoiseSD * q.cfg.NoiseSD, Records: records, Seen: r.seen}.Sure()
+	out, err := q.cfg.at(m, q.weights(), q.rare)
+	if err != nil {
+		return nil, err
+	}
+	out.measured = q.measured
+	return out, nil
 }
 
 // left is the share of the records' factors that clips leave, by the intercept's precision: its column is 1,

@@ -119,7 +119,11 @@ func (m *MCMC) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error
 	if err != nil {
 		return nil, err
 	}
-	return q.WithDraws(d.Draws).WithWeights(q.Mean(), d.SD()), nil
+	mean := q.Mean()
+	if d.Weights != nil {
+		mean = d.Weights
+	}
+	return q.WithDraws(d.Draws).WithWeights(mean, d.SD()), nil
 }
 
 // NoiseAware implements Spec. The tests and the trace posterior count the noise already.
