@@ -37,35 +37,39 @@ type approximation struct {
 	by         relation
 }
 
-// tracePosterior returns the posterior. Given the curvature H and that gradients are linear it is N(At +
-// S (V^-1 H^-1 Gradient - Prior At), S), where V = H^-1 + H^-1 Noise H^-1 and S = (Prior + V^-1)^-1. H is
-// known up to noise, and is drawn from what the noisy one leaves possible (likely): a direction whose
-// curvature can't be told from 0 keeps the prior's width. As far as the mean isn't steady over the draws,
-// gradients are taken for those of normal records in the place of linear ones. The prior enters once.
-// docs/methods.md has the derivation. normal draws standard normal numbers. Errors: ErrSingular.
-func tracePosterior(e evidence, normal func() float64) (*approximation, error) {
-	d := len(e.At)
-	draws := make([]curved, curvatureDraws)
+// curvatures are draws of what the noisy one leaves possible (likely), and their mean, whatever the prior of the
+// weights. normal draws standard normal numbers. Errors: ErrSingular.
+func (e evidence) curvatures(normal func() float64) (draws []curved, average curved, err error) {
+	draws = make([]curved, curvatureDraws)
 	if e.CurvatureNoise == 0 {
 		draws = draws[:1]
 	}
-	average := curved{h: mat.NewSymDense(d, nil)}
+	average = curved{h: mat.NewSymDense(len(e.At), nil)}
 	for k := range draws {
 		draws[k] = e.likely(normal)
-		var err error
 		if draws[k].h, err = bounded(draws[k].h); err != nil {
-			return nil, err
+			return nil, average, err
 		}
 		var part mat.SymDense
 		part.ScaleSym(1/float64(len(draws)), draws[k].h)
 		average.h.AddSym(average.h, &part)
 		average.lost += draws[k].lost / float64(len(draws))
 	}
+	return draws, average, nil
+}
+
+// posterior returns the posterior. Given the curvature H and that gradients are linear it is N(At + S (V^-1
+// H^-1 Gradient - Prior At), S), where V = H^-1 + H^-1 Noise H^-1 and S = (Prior + V^-1)^-1. H is known up to
+// noise, and has draws and their average from curvatures: a direction whose curvature can't be told from 0
+// keeps the prior's width. As far as the mean isn't steady over the draws, gradients are taken for those of
+// normal records in the place of linear ones. The prior enters once. docs/methods.md has the derivation.
+// Errors: ErrSingular.
+func (e evidence) posterior(draws []curved, average curved) (*approximation, error) {
 	f, err := e.turn(average)
 	if err != nil {
 		return nil, err
 	}
-	chords, arcs := newMoments(d), newMoments(d)
+	chords, arcs := newMoments(len(e.At)), newMoments(len(e.At))
 	for _, c := range draws {
 		if err := chords.given(e, e.chord(c)); err != nil {
 			return nil, err

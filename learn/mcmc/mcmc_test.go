@@ -137,6 +137,15 @@ func TestTraceCoversUnderNoise(t *testing.T) {
 	}
 }
 
+// tracePosterior is the posterior by draws of the curvature.
+func tracePosterior(e evidence, normal func() float64) (*approximation, error) {
+	draws, average, err := e.curvatures(normal)
+	if err != nil {
+		return nil, err
+	}
+	return e.posterior(draws, average)
+}
+
 // TestTracePosterior: with H = P = 1 and a gradient whose error has variance 10, what is
 // known of the mode has variance 11, and the posterior 11/12. A gradient of 2 there moves
 // the mean by 2/12.

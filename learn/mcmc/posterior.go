@@ -68,14 +68,29 @@ func (t trace) ready(s *state) bool {
 func (t trace) posterior(p *Posterior, s *state) error {
 	g := t.geometry(s)
 	e := t.evidence(g, s)
-	chol, err := t.gaussian(p, g, e)
+	coins, err := t.public.coinsOf(2, 0)
+	if err != nil {
+		return err
+	}
+	draws, average, err := e.curvatures(coins.normal)
+	if err != nil {
+		return err
+	}
+	set := func(e evidence) (*mat.Cholesky, error) {
+		q, err := e.posterior(draws, average)
+		if err != nil {
+			return nil, err
+		}
+		return t.gaussian(p, g, e, q)
+	}
+	chol, err := set(e)
 	if err != nil {
 		return err
 	}
 	p.Chains, p.Weights = 1, p.Mean
 	if narrow, ok := t.narrowed(g, e); ok {
 		variance := p.Variance
-		if chol, err = t.gaussian(p, g, narrow); err != nil {
+		if chol, err = set(narrow); err != nil {
 			return err
 		}
 		p.Variance = variance
@@ -84,16 +99,8 @@ func (t trace) posterior(p *Posterior, s *state) error {
 	return err
 }
 
-// gaussian sets a posterior by evidence in phi, and returns the factor of its covariance there.
-func (t trace) gaussian(p *Posterior, g *geometry, e evidence) (*mat.Cholesky, error) {
-	curvatures, err := t.public.coinsOf(2, 0)
-	if err != nil {
-		return nil, err
-	}
-	q, err := tracePosterior(e, curvatures.normal)
-	if err != nil {
-		return nil, err
-	}
+// gaussian sets a posterior by its approximation in phi, and returns the factor of the covariance there.
+func (t trace) gaussian(p *Posterior, g *geometry, e evidence, q *approximation) (*mat.Cholesky, error) {
 	keep, cov := q.keep, q.covariance
 	d := t.cfg.Features
 	var chol mat.Cholesky

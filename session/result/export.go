@@ -17,6 +17,7 @@ import (
 	"choir/learn/dataset"
 	"choir/learn/evaluate"
 	"choir/learn/gauss"
+	"choir/learn/mcmc"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
@@ -389,8 +390,8 @@ func (f *ModelFile) posterior() (*pvi.Posterior, error) {
 	}
 	if n := len(q.Mean()); f.NoiseIncluded && len(f.Mean) == n && len(f.SD) == n {
 		mean := q.Mean()
-		if p.Model == pvi.Logistic && f.Draws == nil {
-			mean = f.Mean // predictions have means of their own
+		if f.ownMeans() {
+			mean = f.Mean
 		}
 		q = q.WithWeights(mean, f.SD)
 	}
@@ -406,6 +407,15 @@ func (f *ModelFile) posterior() (*pvi.Posterior, error) {
 		return nil, fmt.Errorf("%d centres and %d units of %d columns", len(f.Centres), len(f.Units), columns.Len())
 	}
 	return q.After(func(x []float64) []float64 { return columns.Recode(x, *f.frame()) }), nil
+}
+
+// ownMeans reports whether single weights of a posterior that counts the noise may have other means than
+// those that predict.
+func (f *ModelFile) ownMeans() bool {
+	if f.Draws != nil {
+		return f.Draws.Method == mcmc.Trace
+	}
+	return f.Predictive.Model == pvi.Logistic || f.Predictive.Family == gauss.MeanField
 }
 
 func (f *ModelFile) setFrame(of *centre.Frame, err error) error {

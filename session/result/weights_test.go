@@ -8,11 +8,12 @@ import (
 
 	"choir/learn/dataset"
 	"choir/learn/gauss"
+	"choir/learn/mcmc"
 	"choir/learn/pvi"
 )
 
 // TestWeightsOfAFile: single weights are those of the file, and means other than the predictive's are an
-// error but of a logistic model that counts the noise.
+// error but of a posterior that counts the noise and is logistic, mean-field or fitted to the trace.
 func TestWeightsOfAFile(t *testing.T) {
 	schema := dataset.Schema{Version: dataset.SchemaVersion, Source: "public: made up for a test",
 		Missing: dataset.Refuse, Unseen: dataset.Refuse, Target: dataset.Binary("y", "no", "yes"),
@@ -21,17 +22,25 @@ func TestWeightsOfAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	draws := func(m mcmc.Method) *Draws { return &Draws{Method: m, Chains: 1, Values: [][]float64{{0.5, -1}}} }
 	for _, c := range []struct {
+		model  pvi.Model
 		family gauss.Family
+		draws  *Draws
 		aware  bool
 		mean   []float64
 		ok     bool
 	}{
-		{gauss.Full, true, []float64{2, 1}, true},
-		{gauss.Full, false, []float64{2, 1}, false},
-		{gauss.MeanField, true, []float64{2, 1}, true},
-		{gauss.MeanField, false, []float64{2, 1}, false},
-		{gauss.MeanField, true, []float64{0.5, -1}, true},
+		{pvi.Logistic, gauss.Full, nil, true, []float64{2, 1}, true},
+		{pvi.Logistic, gauss.Full, nil, false, []float64{2, 1}, false},
+		{pvi.Logistic, gauss.MeanField, nil, true, []float64{2, 1}, true},
+		{pvi.Logistic, gauss.MeanField, nil, false, []float64{2, 1}, false},
+		{pvi.Logistic, gauss.MeanField, nil, true, []float64{0.5, -1}, true},
+		{pvi.Linear, gauss.MeanField, nil, true, []float64{2, 1}, true},
+		{pvi.Linear, gauss.MeanField, nil, false, []float64{2, 1}, false},
+		{pvi.Linear, gauss.Full, nil, true, []float64{2, 1}, false},
+		{pvi.Logistic, gauss.Full, draws(mcmc.Trace), true, []float64{2, 1}, true},
+		{pvi.Logistic, gauss.Full, draws(mcmc.Penalty), true, []float64{2, 1}, false},
 	} {
 		m := &gauss.Moments{Mean: []float64{0.5, -1}, Variance: []float64{0.25, 0.25}}
 		if c.family == gauss.Full {
@@ -42,8 +51,11 @@ func TestWeightsOfAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := &ModelFile{SchemaVersion: 1, Schema: raw, Columns: []string{"x", "intercept"}, Mean: c.mean,
-			SD: []float64{1, 2}, NoiseIncluded: c.aware, Predictive: &Predictive{
-				Likelihood: pvi.Likelihood{Model: pvi.Logistic, Family: c.family, Features: 2}, Natural: natural}}
+			SD: []float64{1, 2}, NoiseIncluded: c.aware, Draws: c.draws, Predictive: &Predictive{
+				Likelihood: pvi.Likelihood{Model: c.model, Family: c.family, Features: 2}, Natural: natural}}
+		if c.model == pvi.Linear {
+			f.Predictive.NoiseSD = 1
+		}
 		if err := f.check(); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c, err)
 		}
