@@ -35,7 +35,7 @@ type Posterior struct {
 	// Swamped and Rare, with Trace, report that the mean was drawn to less than half of its length
 	// because of its errors, and that the noise hides how rare one of the classes is.
 	Swamped, Rare bool
-	// Draws are the kept draws, or with Trace draws from the Gaussian: by draw, then chain.
+	// Draws are the kept draws, or with Trace draws from the Gaussian that predicts: by draw, then chain.
 	// There are none before the method's first rounds; Mean and Covariance are then the
 	// place of the search and the prior's.
 	Draws            [][]float64

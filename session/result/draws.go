@@ -18,7 +18,8 @@ const drawsFile = "draws.csv"
 type Draws struct {
 	Method mcmc.Method `json:"method"`
 	Chains int         `json:"chains"`
-	// Values are the weights by draw, then chain.
+	// Values are the weights by draw, then chain. Those of a trace posterior predict: single weights have a
+	// wider law where records are few.
 	Values [][]float64 `json:"values,omitempty"`
 	// Effective is how many independent draws they are worth, by weight, and SplitRHat how much
 	// wider all are than halves of chains: 1 is agreement, more than 1.05 is not. There are
