@@ -33,13 +33,7 @@ func (t trace) assured(p *Posterior, g *geometry, e evidence, q *approximation) 
 	if r.Joint, r.Noise, err = g.joint(e, q); err != nil {
 		return err
 	}
-	before := append([]float64(nil), p.Mean...)
-	slopes := r.Shorten(p.Mean)
-	p.Swamped = p.Swamped || slopes < swamped
-	for i, m := range before {
-		away := m - p.Mean[i]
-		p.Variance[i] = min(p.Variance[i]+away*away, max(p.Variance[i], 1/t.cfg.PriorPrecision))
-	}
+	p.Swamped = r.Shorten(p.Mean) < swamped || p.Swamped
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package mcmc
 
 import (
+	"math"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -59,4 +60,16 @@ func TestJointOfWeights(t *testing.T) {
 	u := g.factor.mulT(w)
 	near(t, "noise", mat.Inner(mat.NewVecDense(d, w), noise, mat.NewVecDense(d, w)),
 		mat.Inner(mat.NewVecDense(d, u), &whole, mat.NewVecDense(d, u)), 1e-9)
+}
+
+// TestMovedTwice: a mean that was shortened twice counts all of the way, and the prior's variance at most.
+func TestMovedTwice(t *testing.T) {
+	tr := trace{&base{cfg: Config{PriorPrecision: 1}}}
+	p := &Posterior{Mean: []float64{0.1, 0, 3},
+		Covariance: mat.NewSymDense(3, []float64{0.5, 0, 0, 0, 0.5, 0, 0, 0, 2})}
+	for i, want := range []float64{0.5 + 0.6*0.6, 1, 2} {
+		if got := tr.moved(p, []float64{0.7, 5, 9})[i]; math.Abs(got-want) > 1e-12 {
+			t.Errorf("weight %d: %v, want %v", i, got, want)
+		}
+	}
 }

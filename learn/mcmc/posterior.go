@@ -110,11 +110,7 @@ func (t trace) gaussian(p *Posterior, g *geometry, e evidence, q *approximation)
 	p.Mean = append([]float64(nil), q.mean...)
 	g.factor.solveT(p.Mean)
 	p.Covariance = outward(g.factor, cov)
-	p.Variance = make([]float64, d)
-	for i, m := range p.Mean {
-		v := p.Covariance.At(i, i)
-		p.Variance[i] = min(v+(1-keep)*(1-keep)*m*m, max(v, 1/t.cfg.PriorPrecision))
-	}
+	whole := append([]float64(nil), p.Mean...)
 	scale(p.Mean, keep)
 	p.Swamped = keep < swamped
 	if c, ok := t.class(g, e); ok {
@@ -122,8 +118,24 @@ func (t trace) gaussian(p *Posterior, g *geometry, e evidence, q *approximation)
 		shift, p.Rare = c.Correct(&gauss.Moments{Mean: p.Mean, Covariance: p.Covariance,
 			Variance: diagonal(p.Covariance)})
 		p.Mean[d-1] += shift
+		whole[d-1] += shift
 	}
-	return &chol, t.assured(p, g, e, q)
+	if err := t.assured(p, g, e, q); err != nil {
+		return nil, err
+	}
+	p.Variance = t.moved(p, whole)
+	return &chol, nil
+}
+
+// moved are the variances of single weights whose means were the whole ones: they count all of the way that
+// they were moved, up to the prior's.
+func (t trace) moved(p *Posterior, whole []float64) []float64 {
+	out := diagonal(p.Covariance)
+	for i, v := range out {
+		away := whole[i] - p.Mean[i]
+		out[i] = min(v+away*away, max(v, 1/t.cfg.PriorPrecision))
+	}
+	return out
 }
 
 // swamped is the share of the mean below which a posterior is said to be of noise.
