@@ -37,8 +37,8 @@ type approximation struct {
 	by         relation
 }
 
-// curvatures are draws of what the noisy one leaves possible (likely), and their mean, whatever the prior of
-// the weights. normal draws standard normal numbers. Errors: ErrSingular.
+// curvatures are draws of what the noisy one leaves possible (likely), and their mean, under any prior of the
+// weights. normal draws standard normal numbers. Errors: ErrSingular.
 func (e evidence) curvatures(normal func() float64) (draws []curved, average curved, err error) {
 	draws = make([]curved, curvatureDraws)
 	if e.CurvatureNoise == 0 {

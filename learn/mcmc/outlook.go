@@ -10,7 +10,7 @@ const (
 	enoughRelaxations = 10  // of a chain: 90 % intervals then hold 81 %
 	blurred           = .12 // as drowned, for the place where a chain starts
 	drowned           = 0.7 // standard deviation of what the noise adds to a record's log-odds
-	rare              = 0.1 // share of a class from which on less is said of the noise
+	rare              = 0.1 // share of a class from which on warnings tell less of the noise
 	widthInPhi        = 1.5 // of a posterior in the coordinates phi, about
 )
 

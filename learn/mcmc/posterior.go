@@ -138,7 +138,7 @@ func (t trace) moved(p *Posterior, whole []float64) []float64 {
 	return out
 }
 
-// swamped is the share of the mean below which a posterior is said to be of noise.
+// swamped is the share of the mean below which a posterior is reported to be of noise.
 const swamped = 0.5
 
 // drawn are draws around the mean with public coins, given the factor of the covariance in phi. The

@@ -58,7 +58,7 @@ func (t Trace) Answers(w, clips []float64, unit float64) ([]float64, error) {
 // its precisions.
 type linearTerm struct{ score, precision float64 }
 
-// quantiles of a normal law stand for it.
+// quantiles is how many quantiles replace a normal law.
 const quantiles = 25
 
 // mean is the mean of clipped residuals around a with a standard deviation.

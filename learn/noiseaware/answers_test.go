@@ -100,7 +100,7 @@ func correlatedRecords(r *rand.Rand, n, d int) (xs [][]float64) {
 	return xs
 }
 
-// products are the sums of so many times x x'.
+// products is the sum of x x' over the columns, times a factor.
 func products(xs [][]float64, times float64) *mat.SymDense {
 	out := mat.NewSymDense(len(xs[0]), nil)
 	for _, x := range xs {

@@ -47,7 +47,7 @@ func (s Slices) Taken(sum *mat.SymDense, c float64, x []float64) {
 	}
 }
 
-// drawn is how many records stand for all.
+// drawn is how many records are drawn in the place of all.
 const drawn = 2000
 
 // fills is how often what clips take is added to the curvature.
@@ -144,8 +144,8 @@ func filled(shown estimate, d int, of func(h estimate) *columns,
 	return h, l, nil
 }
 
-// plus is the estimate with what clips have taken. It is repaired anew where the noisy matrix is known, whose
-// noise grows as the estimate does: what is taken follows from what is shown.
+// plus is the estimate with what clips have taken. It is repaired again where the noisy matrix is known,
+// whose noise grows as the estimate does: what is taken follows from what is shown.
 func (e estimate) plus(taken *mat.SymDense) (estimate, error) {
 	sum := mat.NewSymDense(taken.SymmetricDim(), nil)
 	if e.raw == nil {

@@ -12,7 +12,7 @@ import (
 // Kept returns the posterior with a mean that is as short as the estimate of James and Stein [JS61]
 // keeps that of the weights by themselves: where the noise is longer than the signal, that of the
 // prior. Lengths are those of predictions, where a weight counts by its precision: the noise on the
-// weights of rare categories says little of the others. A mean of classes also keeps only what is sure not
+// weights of rare categories tells little of the others. A mean of classes also keeps only what is sure not
 // to lose (Response). Under the prior by which the estimate is a mean, the share that is kept of the mean
 // is also kept of its variance by noise. The variances of single weights count the way that the mean was
 // moved, up to the prior's.

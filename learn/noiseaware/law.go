@@ -10,8 +10,8 @@ import (
 	"choir/learn/gauss"
 )
 
-// Records says what a record of a logistic model leaves in the rounds' scores, after clipping, given only
-// what is public.
+// Records is the law of what a record of a logistic model leaves in the rounds' scores, after clipping,
+// given only what is public.
 type Records interface {
 	// Score is the weighted sum of the rounds' scores by a record of class y, of the party in whose share of
 	// all records the number from 0 to 1 lies.

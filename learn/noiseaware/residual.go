@@ -19,7 +19,7 @@ type Residuals struct {
 // least is the least variance of an observation, in limits.
 const least = 1e-6
 
-// mostShare is the largest share that is taken for what it says: beyond, it hardly depends on the residuals.
+// mostShare is the largest share that is taken as it is: beyond, it hardly depends on the residuals.
 const mostShare = 0.75
 
 // Variance returns the variance of an observation with which predictions err as much as the residuals,
@@ -27,7 +27,7 @@ const mostShare = 0.75
 //
 // Residuals are N(0, v + Spread). Without the rounds v is taken to be exponential with mean Assumed, which
 // presumes least of a positive number. The estimate is its mean given the rounds: the better variance of a
-// normal prediction, on average. Where noise says nothing that is Assumed, and it is always positive.
+// normal prediction, on average. Where noise hides the residuals that is Assumed, and it is always positive.
 //
 // If the posterior is wider than its errors, v is too small by as much. The interval allows for errors of
 // any length: its upper end takes none of the residuals for them.

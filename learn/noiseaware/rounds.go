@@ -69,7 +69,7 @@ func (t Trace) weights(h *mat.SymDense, at []float64, wrong float64) ([]float64,
 
 // lacking adds to the covariance of the rounds, for the mean curvature of a weight, that of what they lack.
 // Where a round has one point it is only the variance: rounds far from the end, whose distances count as
-// independent, would have too much weight beside many that lack the same.
+// independent, would have too much weight next to many that lack the same.
 func (t Trace) lacking(k *mat.SymDense, curvature float64) {
 	if t.Errors == nil {
 		return

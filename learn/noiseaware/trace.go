@@ -42,7 +42,7 @@ type Trace struct {
 	Observed float64
 	// Errors, if not nil, are the covariances of what the scores lack of all records', in curvatures.
 	Errors *mat.SymDense
-	// Of, of a logistic model, says what records leave in the scores; nil: not known.
+	// Of, of a logistic model, is what records leave in the scores; nil: not known.
 	Of Records
 	// Curvature is the estimate of the likelihood's curvature, and what it knows of it.
 	Curvature Curvature
@@ -138,7 +138,7 @@ func (t Trace) single(v view) (*gauss.Moments, error) {
 	return about(v.own, wide, t.Prior), nil
 }
 
-// revealed is what the rounds say of a posterior, however scores depend on the weights.
+// revealed is what the rounds tell of a posterior, however scores depend on the weights.
 type revealed struct {
 	curvature estimate
 	weights   []float64 // of the rounds
@@ -253,7 +253,7 @@ func (t Trace) along(curve bend, by revealed) (*gauss.Moments, error) {
 	return newDistant(t, l, by).moments(m)
 }
 
-// from is what the scores say of the way from the prior's mean.
+// from is what the scores tell of the way from the prior's mean.
 func (by revealed) from(pull *mat.SymDense, start *mat.VecDense) *mat.VecDense {
 	if by.centre == nil {
 		return start

@@ -91,7 +91,7 @@ func (t *attendance) relative() {
 	}
 }
 
-// row is which parties a round counts. One that does not say counts all.
+// row is which parties a round counts. One without a set counts all.
 func (t *attendance) row(o Observation) []bool {
 	if t == nil {
 		return nil

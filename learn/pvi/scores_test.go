@@ -101,7 +101,7 @@ func TestClippedScoresAreCentred(t *testing.T) {
 	}
 }
 
-// TestScoresAreWithinTheClip: whatever a record and the round are, its term is within the clip.
+// TestScoresAreWithinTheClip: for any record and round its term is within the clip.
 func TestScoresAreWithinTheClip(t *testing.T) {
 	c := scoresConfig(6)
 	c.CurvatureFrom, c.CurvatureBound, c.ClipHalvings = 7, 1, 2

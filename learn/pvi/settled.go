@@ -11,7 +11,7 @@ import (
 )
 
 // eachWeight is the posterior of each weight by itself. Of the slopes of classes by shards it keeps
-// what noise leaves. Clips cut the records' factors, so that these say less of the weights, and err
+// what noise leaves. Clips cut the records' factors, so that these tell less of the weights, and err
 // less.
 func (r *reading) eachWeight() (m, single *gauss.Moments) {
 	at := r.settled()
@@ -26,7 +26,7 @@ func (r *reading) eachWeight() (m, single *gauss.Moments) {
 	return at.KeptSlopes()
 }
 
-// sure returns the posterior of a linear model whose weights stand alone with predictions that are sure not
+// sure returns the posterior of a linear model without a known curvature with predictions that are sure not
 // to lose; others as they are.
 func (r *reading) sure(q *Posterior) (*Posterior, error) {
 	if r.alone == nil {

@@ -105,7 +105,7 @@ func (m noisy) fit(c Config, to scaling) (fitted, error) {
 	return f, nil
 }
 
-// observe adds to a precision, and to it times the mean, what the coordinates of X'y say of the weights.
+// observe adds to a precision, and to it times the mean, what the coordinates of X'y tell of the weights.
 func (m noisy) observe(precision *mat.SymDense, linear *mat.VecDense, s score, values []float64,
 	b, coords *mat.VecDense) {
 	size := mat.Dot(coords, coords)

@@ -181,7 +181,7 @@ func addProducts(dst, z []int64) {
 // scaled writes the record in public units, clipped to the thresholds, onto the grid. A
 // value far beyond every radius is clipped first, since it could overflow the grid.
 func (l *Learner) scaled(z []int64, row int, f frame) (cut bool) {
-	left := 0.0 // what the line says of the target
+	left := 0.0 // the line's value, which is taken off the target
 	for j, s := range f.scales {
 		limit := l.cfg.Threshold
 		if j == l.cfg.Features {

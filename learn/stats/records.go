@@ -155,7 +155,7 @@ func ridged(m *mat.SymDense) *mat.SymDense {
 	return out
 }
 
-// score is what the law says of X'y in the coordinates of eigenvectors of X'X.
+// score is what the law tells of X'y in the coordinates of eigenvectors of X'X.
 type score struct {
 	slopes  *mat.Dense // by the weights, a column for each coordinate
 	lacking []float64  // what is to be added to the coordinates
