@@ -66,7 +66,8 @@ func TestNumbersAreSure(t *testing.T) {
 	}
 }
 
-// Where nothing is left unknown predictions are as they are, and those of a prior are the prior's.
+// Where nothing is left unknown predictions are as they are. Where nothing is known they are the prior's: its
+// variances are all that there is between, which must not become NaN.
 func TestNumbersAreKept(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 24))
 	n, _ := numbers(r, 0.001, 0.001)
