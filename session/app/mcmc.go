@@ -136,7 +136,11 @@ func (m *MCMC) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, e
 	if err != nil {
 		return nil, err
 	}
-	return m.Posterior(p, state)
+	q, err := m.Posterior(p, state)
+	if err != nil || m.MCMC.Method != mcmc.Trace {
+		return q, err
+	}
+	return unshrunk(p, q, m.MCMC.PriorPrecision), nil
 }
 
 // Join implements Spec. With sampling every contribution is over a new sample.

@@ -117,7 +117,16 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 	if err != nil {
 		return nil, err
 	}
-	return l.after(p, trace[len(trace)-1].Before, q)
+	return l.after(p, trace[len(trace)-1].Before, unshrunk(p, q, l.PVI.PriorPrecision))
+}
+
+// unshrunk is a posterior with intervals that don't lean on the prior's mean, if the plan has noise. Without
+// any it is the posterior under the prior.
+func unshrunk(p *protocol.Plan, q *pvi.Posterior, prior float64) *pvi.Posterior {
+	if p.Noise == protocol.NoiseNone {
+		return q
+	}
+	return q.Unshrunk(prior)
 }
 
 // NoiseAware implements Spec.
@@ -130,7 +139,11 @@ func (g *GlobalVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterio
 		all = append(all, pvi.Observation{Round: int(r.Round), Raw: r.Before, Sum: r.Sum,
 			Variance: r.noise(p), Parties: r.Counted, Absent: r.absent(p), Set: r.set(p)})
 	}
-	return g.Global.NoiseAware(all)
+	q, err := g.Global.NoiseAware(all)
+	if err != nil {
+		return nil, err
+	}
+	return unshrunk(p, q, g.Global.PriorPrecision), nil
 }
 
 // NoiseAware implements Spec. The posterior of noisy statistics counts their noise already; the
@@ -149,5 +162,9 @@ func (s *Statistics) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Poster
 	if err != nil {
 		return nil, err
 	}
-	return s.Statistics.Predictive(state, noise)
+	q, err := s.Statistics.Predictive(state, noise)
+	if err != nil {
+		return nil, err
+	}
+	return unshrunk(p, q, s.Statistics.PriorPrecision), nil
 }

@@ -116,6 +116,32 @@ func TestDrownedMean(t *testing.T) {
 	}
 }
 
+// TestDrownedIntervals: where noise hides the weights of few records, of which some are longer than the prior
+// expects, 90 % intervals cover .8 or more of them. Those that lean on the prior's mean cover .76 to .81.
+func TestDrownedIntervals(t *testing.T) {
+	for _, c := range []struct {
+		linear  bool
+		methods []string
+	}{{false, []string{"virtual", "global", "trace"}}, {true, []string{"virtual", "statistics"}}} {
+		tl := &tally{world: world{"five columns", c.linear, 500, 5, 0.8, 3, 0.3, 0}, all: map[string][]study.Score{}}
+		const seeds = 24
+		for seed := range uint64(seeds) {
+			if err := tl.seed(t.Context(), study.Options{Only: c.methods}, seed); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, m := range c.methods {
+			cover := 0.0
+			for _, s := range tl.all[m+", noise-aware"] {
+				cover += s.Coverage[1] / seeds
+			}
+			if cover < 0.8 {
+				t.Errorf("linear %v, %s: 90 %% intervals cover %.3f", c.linear, m, cover)
+			}
+		}
+	}
+}
+
 // TestManyPartiesOfNumbers is the study's linear world of 300 parties at the dataset level: intervals cover
 // true weights, and are not far wider than they need be. Over sixty sessions intervals of 50 % cover .55,
 // with a standard deviation of .11 between sessions, so that six are outside of .36 to .7 in about one of a

@@ -1,0 +1,71 @@
+package pvi_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"choir/learn/gauss"
+	"choir/learn/pvi"
+)
+
+// TestUnshrunkCovers computes how often 90 % intervals hold a weight w that is learnt through normal noise,
+// from the law of the posterior's mean: at least .895 for every w up to the length that Unshrunk names, where
+// the posterior's own interval holds the longest with probability .72 for a share of .5.
+func TestUnshrunkCovers(t *testing.T) {
+	const prior, level = 2.0, 1.6448536269514722
+	for _, c := range []struct{ share, own float64 }{{0.01, 0.899}, {0.1, 0.881}, {0.3, 0.83}, {0.5, 0.724},
+		{0.7, 0.856}, {0.9, 0.978}, {0.99, 1}} {
+		v := c.share / prior
+		q := posteriorOf(t, &gauss.Moments{Mean: []float64{0.3, -1}, Variance: []float64{v, v}})
+		wide := q.Unshrunk(prior)
+		before, err := q.Predict([]float64{1, -1})
+		after, err2 := wide.Predict([]float64{1, -1})
+		if err != nil || err2 != nil || before != after || !slices.Equal(wide.Mean(), q.Mean()) {
+			t.Fatalf("mean %v of %v, prediction %v of %v (%v, %v)", wide.Mean(), q.Mean(), after, before, err, err2)
+		}
+		far := math.Sqrt((2 - c.share) / (1 - c.share) / prior)
+		if c.share > 0.5 {
+			far = math.Sqrt((1-c.share+c.share*c.share)/prior) / c.share
+		}
+		for part := range 21 {
+			w := far * float64(part) / 20
+			if got := holds(w, c.share, v, level*wide.SD()[0]); got < 0.895 {
+				t.Errorf("share %g: %.3f of intervals hold %.3f", c.share, got, w)
+			}
+		}
+		if got := holds(far, c.share, v, level*q.SD()[0]); math.Abs(got-c.own) > 0.005 {
+			t.Errorf("share %g: %.3f of the posterior's own intervals hold %.3f, want %g", c.share, got, far, c.own)
+		}
+		if sd := wide.SD()[1]; sd > 1/math.Sqrt(prior)+1e-12 || sd < q.SD()[1] {
+			t.Errorf("share %g: standard deviation %g", c.share, sd)
+		}
+	}
+}
+
+// holds is the probability that w is within reach of a mean that is shrunk to 0 by a share.
+func holds(w, share, v, reach float64) float64 {
+	sd := math.Sqrt((1 - share) * v)
+	below := func(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
+	return below((share*w+reach)/sd) - below((share*w-reach)/sd)
+}
+
+// TestUnshrunkKeepsWider: a standard deviation that is more than the prior's stays.
+func TestUnshrunkKeepsWider(t *testing.T) {
+	q := posteriorOf(t, &gauss.Moments{Mean: []float64{0, 0}, Variance: []float64{1, 1}})
+	mean, sd := []float64{5, 6}, []float64{2, 3}
+	got := q.WithWeights(mean, sd).Unshrunk(1)
+	if !slices.Equal(got.SD(), sd) || !slices.Equal(got.Mean(), mean) {
+		t.Errorf("%v ± %v", got.Mean(), got.SD())
+	}
+}
+
+// posteriorOf is the posterior of a logistic model with these moments.
+func posteriorOf(t *testing.T, m *gauss.Moments) *pvi.Posterior {
+	t.Helper()
+	q, err := pvi.Likelihood{Model: pvi.Logistic, Features: len(m.Mean)}.With(m, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
