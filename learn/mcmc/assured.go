@@ -2,6 +2,7 @@ package mcmc
 
 import (
 	"fmt"
+	"math"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -19,7 +20,8 @@ func (t trace) assured(p *Posterior, g *geometry, e evidence, q *approximation) 
 	columns := g.means(n)
 	columns.SetSym(d-1, d-1, 1)
 	r := noiseaware.Response{Start: make([]float64, d), Products: columns, Records: n}
-	flat := min(g.unstretched(), max(0, mat.Trace(e.Curvature)/float64(d)))
+	most := g.unstretched()
+	flat := min(most, max(0, mat.Trace(e.Curvature)/float64(d)))
 	start := append([]float64(nil), e.Gradient...)
 	add(start, flat, e.At)
 	for i := range d {
@@ -30,17 +32,20 @@ func (t trace) assured(p *Posterior, g *geometry, e evidence, q *approximation) 
 	}
 	r.Spread = max(0, r.Spread)
 	var err error
-	if r.Joint, r.Noise, err = g.joint(e, q); err != nil {
+	doubt := min(most, e.CurvatureNoise/math.Sqrt(float64(d)))
+	if r.Joint, r.Noise, err = g.joint(e, q, doubt); err != nil {
 		return err
 	}
 	p.Swamped = r.Shorten(p.Mean) < swamped || p.Swamped
 	return nil
 }
 
-// joint is the covariance of the mean with the noise and the sampling of the gradient, and the covariance of
-// these, both of the weights. The mean of several curvatures is shorter than that by the mean curvature, and
-// so is its derivative.
-func (g *geometry) joint(e evidence, q *approximation) (joint *mat.Dense, noise *mat.SymDense, err error) {
+// joint is the covariance of the mean with the errors of the gradient where all weights are 0, and the
+// covariance of these, both of the weights: of the noise, of sampling, and of the flat curvature, with this
+// standard deviation, times the way. The mean of several curvatures is shorter than that by the mean
+// curvature, and so is its derivative.
+func (g *geometry) joint(e evidence, q *approximation, doubt float64) (joint *mat.Dense,
+	noise *mat.SymDense, err error) {
 	d := g.factor.d
 	total := mat.NewSymDense(d, nil)
 	total.AddSym(q.by.scatter, e.Noise)
@@ -55,6 +60,7 @@ func (g *geometry) joint(e evidence, q *approximation) (joint *mat.Dense, noise 
 	if length := mat.Dot(whole, whole); length > 0 {
 		share = q.keep * max(0, mat.Dot(whole, mat.NewVecDense(d, q.mean))/length)
 	}
+	total.SymRankOne(total, doubt*doubt, mat.NewVecDense(d, e.At))
 	factor := mat.NewTriDense(d, mat.Lower, nil)
 	for i := range d {
 		for j, v := range g.factor.row(i) {

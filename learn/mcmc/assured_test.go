@@ -7,9 +7,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestJointOfWeights: the covariance of the mean with the noise, of the weights, is the mean's derivative by
-// their scores times the noise of these, by differences of the posterior itself. Of the scores s of the
-// weights those in phi are F^-1 s.
+// TestJointOfWeights: the covariance of the mean with the errors of the scores, of the weights, is the
+// mean's derivative by their scores times these errors, by differences of the posterior itself. They are
+// those of the noise, of sampling, and of a curvature times the way. Of the scores s of the weights those in
+// phi are F^-1 s.
 func TestJointOfWeights(t *testing.T) {
 	const d = 3
 	g := &geometry{factor: triangle{d, []float64{3, 0, 0, 1, 2, 0, -1, 0.5, 4}}}
@@ -22,7 +23,7 @@ func TestJointOfWeights(t *testing.T) {
 	}
 	h := mat.NewSymDense(d, []float64{0.5, 0.1, 0, 0.1, 0.4, -0.1, 0, -0.1, 0.7})
 	posterior := func(gradient []float64) (evidence, *approximation, []float64) {
-		e := evidence{At: make([]float64, d), Gradient: gradient, Curvature: h, Noise: diagonal(2, 2, 2),
+		e := evidence{At: []float64{0.5, -1, 2}, Gradient: gradient, Curvature: h, Noise: diagonal(2, 2, 2),
 			Prior: diagonal(0.1, 0.2, 0.3)}
 		q, err := tracePosterior(e, nil)
 		if err != nil {
@@ -35,7 +36,8 @@ func TestJointOfWeights(t *testing.T) {
 	}
 	at := []float64{3, -2, 1}
 	e, q, w := posterior(at)
-	joint, noise, err := g.joint(e, q)
+	const doubt = 0.3
+	joint, noise, err := g.joint(e, q, doubt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,6 +59,7 @@ func TestJointOfWeights(t *testing.T) {
 	}
 	var whole mat.SymDense
 	whole.AddSym(h, e.Noise)
+	whole.SymRankOne(&whole, doubt*doubt, mat.NewVecDense(d, e.At))
 	u := g.factor.mulT(w)
 	near(t, "noise", mat.Inner(mat.NewVecDense(d, w), noise, mat.NewVecDense(d, w)),
 		mat.Inner(mat.NewVecDense(d, u), &whole, mat.NewVecDense(d, u)), 1e-9)

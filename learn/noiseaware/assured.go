@@ -9,21 +9,21 @@ import (
 	"choir/learn/gauss"
 )
 
-// assured shortens the slopes and the intercept of a mean that follows from the scores by the bend, to the
+// assured shortens the slopes and the intercept of a mean that follows from the scores by the bends, to the
 // shares that are sure not to lose.
 //
-// The scores where all weights are 0 are those at the points, and the way times the curvature. An estimate
-// of all of this is too uncertain where noise hides the weights, so that the slopes' is flat: the
-// mean of the noisy matrix's diagonal, which is right on average for weights that have nothing to do with
-// the columns' correlations.
-func (t Trace) assured(m *gauss.Moments, curve bend, at revealed) error {
+// The scores where all weights are 0 are those at the points, and the way by the last bend times the
+// curvature. An estimate of all of this is too uncertain where noise hides the weights, so that the slopes'
+// is flat: the mean of the noisy matrix's diagonal, which is right on average for weights that have nothing
+// to do with the columns' correlations.
+func (t Trace) assured(m *gauss.Moments, bends []bend, at revealed) error {
 	d := len(m.Mean)
-	l := t.relation(curve, at)
+	l := t.relation(bends[len(bends)-1], at)
 	start := mean(t.Scores, at.weights)
 	for i, slope := range t.flat(at.curvature) {
 		start[i] += slope * l.point[i]
 	}
-	joint, noise, err := t.joint(m, l, at)
+	joint, noise, err := t.mixedJoint(bends, at)
 	if err != nil {
 		return err
 	}
@@ -33,6 +33,26 @@ func (t Trace) assured(m *gauss.Moments, curve bend, at revealed) error {
 	Response{Start: start, Joint: joint, Noise: noise, Products: mat.NewDiagDense(d, squares),
 		Spread: v - probit, Records: at.columns.records}.Shorten(m.Mean)
 	return nil
+}
+
+// mixedJoint is joint of a mean that is the bends' mean, with the errors of the scores by the last bend. A
+// chord follows noise several times as much as an arc, whose slope falls with the posterior's spread.
+func (t Trace) mixedJoint(bends []bend, at revealed) (joint *mat.Dense, noise *mat.SymDense, err error) {
+	d := len(t.Points[0])
+	joint = mat.NewDense(d, d, nil)
+	for _, b := range bends {
+		m, err := t.along(b, at)
+		if err != nil {
+			return nil, nil, err
+		}
+		var part *mat.Dense
+		if part, noise, err = t.joint(m, t.relation(b, at), at); err != nil {
+			return nil, nil, err
+		}
+		part.Scale(1/float64(len(bends)), part)
+		joint.Add(joint, part)
+	}
+	return joint, noise, nil
 }
 
 // flat are curvatures of the weights as if all slopes had the same.
@@ -52,9 +72,9 @@ func level(v []float64) {
 	}
 }
 
-// joint is the covariance of a posterior's mean with the noise and the sampling of the scores, and the
-// covariance of these. By Stein's lemma it is the derivative of the mean by the scores times the other
-// ([Stein81]).
+// joint is the covariance of a posterior's mean with the errors of the scores where all weights are 0, and
+// the covariance of these: of the noise, of sampling, and of the flat curvature times the way. By Stein's
+// lemma it is the derivative of the mean by the scores times the other ([Stein81]).
 func (t Trace) joint(m *gauss.Moments, l relation, at revealed) (joint *mat.Dense,
 	noise *mat.SymDense, err error) {
 	d := len(m.Mean)
@@ -72,6 +92,9 @@ func (t Trace) joint(m *gauss.Moments, l relation, at revealed) (joint *mat.Dens
 	for i, v := range at.curvature.error(variance, away) {
 		scatter.SetSym(i, i, scatter.At(i, i)+v)
 		noise.SetSym(i, i, noise.At(i, i)+variance[i])
+	}
+	if sd := t.Curvature.SD; sd > 0 && d > 1 { // of d - 1 entries of the diagonal, each with twice the variance
+		noise.SymRankOne(noise, 2*sd*sd/float64(d-1), slopesOf(l.point))
 	}
 	ridge(scatter)
 	weighted, precision, err := normalEquations(slope, scatter, at.prior)

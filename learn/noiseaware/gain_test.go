@@ -146,3 +146,50 @@ func TestJoint(t *testing.T) {
 		}
 	}
 }
+
+// TestMixedJoint: the covariance with the noise of a mean that is that of a chord and an arc is the
+// derivative by the scores times the noise, by differences, but for the change of the arc's slope. The arc
+// alone has .4 of it where a posterior is wide.
+func TestMixedJoint(t *testing.T) {
+	const d = 4
+	h := mat.NewSymDense(d, []float64{90, 20, 5, 10, 20, 60, 9, 4, 5, 9, 70, 8, 10, 4, 8, 100})
+	spread := []float64{0.1, 0.1, 0.1, 0.1}
+	t0 := Trace{Prior: 0.02, Points: [][]float64{{0.1, -0.2, 0.3, 0.1}}, Scores: [][]float64{{30, -20, 10, 25}},
+		Spread: [][]float64{spread}, Noise: mat.NewSymDense(1, []float64{400000}), Curvature: Curvature{Matrix: h}}
+	t0.Variance = func([]float64) []float64 { return []float64{400000, 400000, 400000, 400000} }
+	e := estimate{matrix: h}
+	at := revealed{curvature: e, weights: []float64{1}, prior: []float64{0.02, 0.02, 0.02, 0.02}}
+	bends := []bend{chord(h, spread), arc(e, t0.Points[0], spread)}
+	whole := func(scores []float64) []float64 {
+		moved := t0
+		moved.Scores = [][]float64{scores}
+		m, err := moved.mixed(bends, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Mean
+	}
+	joint, noise, err := t0.mixedJoint(bends, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, _, err := t0.mixedJoint(bends[1:], at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slope := mat.NewDense(d, d, nil)
+	before := whole(t0.Scores[0])
+	for j := range d {
+		up := append([]float64(nil), t0.Scores[0]...)
+		up[j]++
+		for i, x := range whole(up) {
+			slope.Set(i, j, x-before[i])
+		}
+	}
+	var want mat.Dense
+	want.Mul(slope, noise)
+	got, of := mat.Trace(joint)/mat.Trace(&want), mat.Trace(alone)/mat.Trace(&want)
+	if math.Abs(got-1) > 0.02 || of > 0.6 {
+		t.Errorf("%.3f of the derivative, and %.3f by the arc alone", got, of)
+	}
+}

@@ -28,7 +28,7 @@ func (t Trace) predictive(own *gauss.Moments, bends []bend, at revealed) (*gauss
 		if err != nil {
 			return nil, err
 		}
-		return m, t.assured(m, bends[1], at)
+		return m, t.assured(m, bends, at)
 	}
 	var err error
 	if at.weights, err = t.weights(h, t.Public, at.curvature.noise); err != nil {

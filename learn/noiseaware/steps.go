@@ -69,9 +69,9 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 	if d == 1 {
 		return m, shortened(m, wide, t.Prior), nil
 	}
-	back := (high*high - low*low) / (2 * math.Log(high/low))
+	back := high * high
 	if high == whole {
-		back = max(back, nearly*whole*whole)
+		back *= nearly
 	}
 	if single = shortened(m, wide, t.Prior); t.few() {
 		doubtful := &gauss.Moments{Mean: m.Mean, Variance: slices.Clone(m.Variance)}
@@ -102,8 +102,9 @@ func shortened(m, wide *gauss.Moments, prior float64) *gauss.Moments {
 	return &gauss.Moments{Mean: m.Mean, Variance: out}
 }
 
-// nearly is the share of the prior's variance by which predictions lose at most .01 of a log-likelihood where
-// weights are as long as the prior's: (log s + 1/s - 1)/2.
+// nearly is the share of the prior's variance by which predictions lose at most .01 of a log-likelihood
+// where weights are as long as the prior's: (log s + 1/s - 1)/2. A scale below the prior's is what data are
+// expected to have by a public range, and all of it is given back.
 const nearly = 0.83
 
 // widen gives variances of a linear model back to the prior's by the square of the mean's share that is

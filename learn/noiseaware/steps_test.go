@@ -114,7 +114,7 @@ func TestStepsOfNoise(t *testing.T) {
 		}
 		for i, v := range m.Variance {
 			own := single.Variance[i]
-			if math.Abs(m.Mean[i]) > 0.05 || v < 0.03 || v > 0.09 || own < 0.85 || own > 1 {
+			if math.Abs(m.Mean[i]) > 0.05 || v < 0.075 || v > 0.0901 || own < 0.85 || own > 1 {
 				t.Fatalf("weight %d: %v, variances %v and %v", i, m.Mean[i], v, own)
 			}
 		}
