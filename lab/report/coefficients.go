@@ -47,7 +47,7 @@ func (p *Page) coefficientTable(c *result.Coefficients) {
 			Muted: k.Lower < 0 && k.Upper > 0})
 	}
 	if prior {
-		s.Notes = append(s.Notes, "* still only the prior.")
+		s.Notes = append(s.Notes, "* about the prior's interval.")
 	}
 	p.add(s)
 }

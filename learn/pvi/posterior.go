@@ -22,6 +22,7 @@ type Posterior struct {
 	// single has the means and variances of single weights where they are not those of moments,
 	// which predict; see NoiseAware.
 	single   *gauss.Moments
+	shrunk   []float64 // standard deviations of single weights before Unshrunk; nil: SD
 	rare     bool
 	measured *Measured
 }

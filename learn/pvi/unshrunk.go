@@ -14,7 +14,7 @@ import "math"
 // where the sums tell more than the prior does, and the prior's where they tell nothing. docs/methods.md,
 // section 14.
 func (p *Posterior) Unshrunk(prior float64) *Posterior {
-	sd := p.SD()
+	shrunk, sd := p.SD(), p.SD()
 	for i, s := range sd {
 		v := s * s
 		if alone := 1/v - prior; alone > prior {
@@ -23,5 +23,15 @@ func (p *Posterior) Unshrunk(prior float64) *Posterior {
 			sd[i] = max(s, 1/math.Sqrt(prior))
 		}
 	}
-	return p.WithWeights(p.Mean(), sd)
+	out := p.WithWeights(p.Mean(), sd)
+	out.shrunk = shrunk
+	return out
+}
+
+// Shrunk returns the standard deviations of single weights under the prior: those of SD before Unshrunk.
+func (p *Posterior) Shrunk() []float64 {
+	if p.shrunk != nil {
+		return p.shrunk
+	}
+	return p.SD()
 }

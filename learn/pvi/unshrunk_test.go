@@ -34,6 +34,9 @@ func TestUnshrunkCovers(t *testing.T) {
 				t.Errorf("share %g: %.3f of intervals hold %.3f", c.share, got, w)
 			}
 		}
+		if !slices.Equal(wide.Shrunk(), q.SD()) || !slices.Equal(q.Shrunk(), q.SD()) {
+			t.Errorf("share %g: under the prior %v and %v, want %v", c.share, wide.Shrunk(), q.Shrunk(), q.SD())
+		}
 		if got := holds(far, c.share, v, level*q.SD()[0]); math.Abs(got-c.own) > 0.005 {
 			t.Errorf("share %g: %.3f of the posterior's own intervals hold %.3f, want %g", c.share, got, far, c.own)
 		}

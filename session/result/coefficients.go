@@ -56,7 +56,8 @@ type Coefficient struct {
 	OddsRatio      *float64 `json:"odds_ratio,omitempty"`
 	OddsRatioLower *float64 `json:"odds_ratio_lower,omitempty"`
 	OddsRatioUpper *float64 `json:"odds_ratio_upper,omitempty"`
-	// PriorOnly reports that the posterior is hardly narrower than the prior.
+	// PriorOnly reports that the interval is hardly narrower than the prior's: the sums tell of the weight
+	// about what the prior does, or less.
 	PriorOnly bool `json:"prior_only"`
 }
 

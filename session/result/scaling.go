@@ -124,7 +124,7 @@ func priorPrecision(spec app.Spec) (precision float64, ok bool) {
 	return 0, false
 }
 
-// A coefficient is still only the prior if its standard deviation is at least narrow times
+// A coefficient has about the prior's interval if its standard deviation is at least narrow times
 // the prior's, or if its 95 % interval has at least the mass mostMass of the prior.
 const (
 	narrow   = 0.95
@@ -132,7 +132,7 @@ const (
 	z95      = 1.959963984540054
 )
 
-// comparePrior marks the coefficients that are still only the prior.
+// comparePrior marks the coefficients that have about the prior's interval.
 func (c *Coefficients) comparePrior(prior marginals) {
 	for j := range c.Coefficients {
 		k := &c.Coefficients[j]

@@ -86,7 +86,7 @@ func onlyPrior(p *protocol.Plan, q *pvi.Posterior) bool {
 	if !ok {
 		return false
 	}
-	sd := q.SD()
+	sd := q.Shrunk()
 	for _, s := range sd[:len(sd)-1] {
 		if s*math.Sqrt(precision) < narrow {
 			return false

@@ -27,10 +27,11 @@ change of the target for one unit of a column, or of its log-odds for a logistic
 model, which also has odds ratios; for a category, against a row with none of
 the column's categories. The intercept is the prediction for zeros.
 
-Each coefficient has its mean, standard deviation and central interval under the
-posterior; a line states whether these include the privacy noise. A star marks
-what is still only the prior: the standard deviation is at least 95 % of the
-prior's, or the 95 % interval has at least 90 % of the prior's mass.`
+Each coefficient has its mean, standard deviation and central interval; a line
+states whether these include the privacy noise, in which case they do not lean on
+the prior's mean either. A star marks about the prior's interval: the standard
+deviation is at least 95 % of the prior's, or the 95 % interval has at least 90 %
+of the prior's mass.`
 
 func (a *App) modelShow() *cobra.Command {
 	level, format, out := 0.95, "text", ""
@@ -136,7 +137,7 @@ func coefficientNotes(c *result.Coefficients) []string {
 	}
 	for _, k := range c.Coefficients {
 		if k.PriorOnly {
-			return append(notes, "* still only the prior: the session taught next to nothing about it.")
+			return append(notes, "* about the prior's interval: the session told of it what the prior does, or less.")
 		}
 	}
 	return notes
