@@ -69,10 +69,7 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 	if d == 1 {
 		return m, shortened(m, wide, t.Prior), nil
 	}
-	back := high * high
-	if high == whole {
-		back *= nearly
-	}
+	back := givenBack(low, high, whole)
 	if single = shortened(m, wide, t.Prior); t.few() {
 		doubtful := &gauss.Moments{Mean: m.Mean, Variance: slices.Clone(m.Variance)}
 		widen(doubtful.Variance, math.Sqrt(1-share), back)
@@ -102,10 +99,28 @@ func shortened(m, wide *gauss.Moments, prior float64) *gauss.Moments {
 	return &gauss.Moments{Mean: m.Mean, Variance: out}
 }
 
-// nearly is the share of the prior's variance by which predictions lose at most .01 of a log-likelihood
-// where weights are as long as the prior's: (log s + 1/s - 1)/2. A scale below the prior's is what data are
-// expected to have by a public range, and all of it is given back.
-const nearly = 0.83
+const (
+	// nearly is the share of the prior's variance by which predictions lose at most .01 of a log-likelihood
+	// where weights are as long as the prior's: (log s + 1/s - 1)/2.
+	nearly = 0.83
+	longer = 1.25 // mean square of weights over that of the public scale, for which predictions lose nothing
+)
+
+// givenBack is the variance of weights that predictions have where noise hides these, of a scale between low
+// and high, the largest that the prior and public ranges allow. It is the mean of all scales if that doesn't
+// lose to the prior's predictive, of the standard deviation whole, for weights somewhat longer than the
+// largest scale; or the least that doesn't, at most that of the largest scale.
+func givenBack(low, high, whole float64) float64 {
+	if high == whole {
+		return nearly * whole * whole
+	}
+	square := longer * high * high
+	out := (high*high - low*low) / (2 * math.Log(high/low))
+	for out < high*high && math.Log(out/(whole*whole))+square*(1/out-1/(whole*whole)) > 0 {
+		out *= 1.01
+	}
+	return min(out, high*high)
+}
 
 // widen gives variances of a linear model back to the prior's by the square of the mean's share that is
 // noise, since predictions err by the square of a mean's error. Classes are predicted by the mean's length,
