@@ -3,24 +3,23 @@ package pvi
 import "math"
 
 // Unshrunk returns the posterior with standard deviations of single weights that don't lean on the mean of
-// a prior of this precision: those of what was learnt alone, at most the prior's. Means and predictions
-// don't change.
+// a prior of these variances, one a weight: those of what was learnt alone, at most the prior's. Means and
+// predictions don't change.
 //
 // A posterior's variance v is right on average over the weights that the prior draws. Its mean is shrunk to
-// the prior's by s = v prior, so that for a weight w, whose estimate without the prior has the variance
+// the prior's by s = v/prior, so that for a weight w, whose estimate without the prior has the variance
 // v/(1-s), the mean square error is s^2 w^2 + (1-s) v. The variance here is v/(1-s) where s is at most 1/2,
 // and the prior's otherwise. The error is at most that for every w whose square is, in variances of the
 // prior, up to (2-s)/(1-s), and (1-s+s^2)/s^2 where s is more than 1/2: at least twice the prior's variance
 // where the sums tell more than the prior does, and the prior's where they tell nothing. docs/methods.md,
 // section 14.
-func (p *Posterior) Unshrunk(prior float64) *Posterior {
+func (p *Posterior) Unshrunk(prior []float64) *Posterior {
 	shrunk, sd := p.SD(), p.SD()
 	for i, s := range sd {
-		v := s * s
-		if alone := 1/v - prior; alone > prior {
+		if alone := 1/(s*s) - 1/prior[i]; alone > 1/prior[i] {
 			sd[i] = 1 / math.Sqrt(alone)
 		} else {
-			sd[i] = max(s, 1/math.Sqrt(prior))
+			sd[i] = max(s, math.Sqrt(prior[i]))
 		}
 	}
 	out := p.WithWeights(p.Mean(), sd)

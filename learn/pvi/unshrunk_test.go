@@ -18,7 +18,7 @@ func TestUnshrunkCovers(t *testing.T) {
 		{0.7, 0.856}, {0.9, 0.978}, {0.99, 1}} {
 		v := c.share / prior
 		q := posteriorOf(t, &gauss.Moments{Mean: []float64{0.3, -1}, Variance: []float64{v, v}})
-		wide := q.Unshrunk(prior)
+		wide := q.Unshrunk([]float64{1 / prior, 1 / prior})
 		before, err := q.Predict([]float64{1, -1})
 		after, err2 := wide.Predict([]float64{1, -1})
 		if err != nil || err2 != nil || before != after || !slices.Equal(wide.Mean(), q.Mean()) {
@@ -57,9 +57,18 @@ func holds(w, share, v, reach float64) float64 {
 func TestUnshrunkKeepsWider(t *testing.T) {
 	q := posteriorOf(t, &gauss.Moments{Mean: []float64{0, 0}, Variance: []float64{1, 1}})
 	mean, sd := []float64{5, 6}, []float64{2, 3}
-	got := q.WithWeights(mean, sd).Unshrunk(1)
+	got := q.WithWeights(mean, sd).Unshrunk([]float64{1, 1})
 	if !slices.Equal(got.SD(), sd) || !slices.Equal(got.Mean(), mean) {
 		t.Errorf("%v ± %v", got.Mean(), got.SD())
+	}
+}
+
+// TestUnshrunkOwnPriors: every weight goes by its own prior.
+func TestUnshrunkOwnPriors(t *testing.T) {
+	q := posteriorOf(t, &gauss.Moments{Mean: []float64{0, 0}, Variance: []float64{0.2, 0.2}})
+	got := q.Unshrunk([]float64{1, 0.25}).SD()
+	if math.Abs(got[0]-0.5) > 1e-12 || math.Abs(got[1]-0.5) > 1e-12 { // 1/(1/.2 - 1) = .25, and the prior's
+		t.Errorf("standard deviations %v, want .5 and .5", got)
 	}
 }
 

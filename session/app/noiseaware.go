@@ -121,12 +121,12 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 }
 
 // unshrunk is a posterior with intervals that don't lean on the prior's mean, if the plan has noise. Without
-// any it is the posterior under the prior.
+// any it is the posterior under the prior, of this precision for every weight.
 func unshrunk(p *protocol.Plan, q *pvi.Posterior, prior float64) *pvi.Posterior {
 	if p.Noise == protocol.NoiseNone {
 		return q
 	}
-	return q.Unshrunk(prior)
+	return q.Unshrunk(slices.Repeat([]float64{1 / prior}, len(q.Mean())))
 }
 
 // NoiseAware implements Spec.
@@ -166,5 +166,8 @@ func (s *Statistics) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Poster
 	if err != nil {
 		return nil, err
 	}
-	return unshrunk(p, q, s.Statistics.PriorPrecision), nil
+	if p.Noise == protocol.NoiseNone {
+		return q, nil
+	}
+	return q.Unshrunk(s.Statistics.Prior().Variance), nil
 }
