@@ -28,10 +28,10 @@ model, which also has odds ratios; for a category, against a row with none of
 the column's categories. The intercept is the prediction for zeros.
 
 Each coefficient has its mean, standard deviation and central interval; a line
-states whether these include the privacy noise, in which case they do not lean on
+states whether these include the privacy noise, in which case they don't lean on
 the prior's mean either. A star marks about the prior's interval: the standard
-deviation is at least 95 % of the prior's, or the 95 % interval has at least 90 %
-of the prior's mass.`
+deviation is at least 95 % of the prior's, or the 95 % interval has at least
+90 % of the prior's mass.`
 
 func (a *App) modelShow() *cobra.Command {
 	level, format, out := 0.95, "text", ""
