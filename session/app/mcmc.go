@@ -140,7 +140,7 @@ func (m *MCMC) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, e
 	if err != nil || m.MCMC.Method != mcmc.Trace {
 		return q, err
 	}
-	return unshrunk(p, q, m.MCMC.PriorPrecision), nil
+	return unshrunk(p, q, 1/m.MCMC.PriorPrecision), nil
 }
 
 // Join implements Spec. With sampling every contribution is over a new sample.

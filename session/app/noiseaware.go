@@ -117,16 +117,19 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 	if err != nil {
 		return nil, err
 	}
-	return l.after(p, trace[len(trace)-1].Before, unshrunk(p, q, l.PVI.PriorPrecision))
+	return l.after(p, trace[len(trace)-1].Before, unshrunk(p, q, 1/l.PVI.PriorPrecision))
 }
 
 // unshrunk is a posterior with intervals that don't lean on the prior's mean, if the plan has noise. Without
-// any it is the posterior under the prior, of this precision for every weight.
-func unshrunk(p *protocol.Plan, q *pvi.Posterior, prior float64) *pvi.Posterior {
+// any it is the posterior under the prior, of these variances, or of one for every weight.
+func unshrunk(p *protocol.Plan, q *pvi.Posterior, prior ...float64) *pvi.Posterior {
 	if p.Noise == protocol.NoiseNone {
 		return q
 	}
-	return q.Unshrunk(slices.Repeat([]float64{1 / prior}, len(q.Mean())))
+	if len(prior) == 1 {
+		prior = slices.Repeat(prior, len(q.Mean()))
+	}
+	return q.Unshrunk(prior)
 }
 
 // NoiseAware implements Spec.
@@ -143,7 +146,7 @@ func (g *GlobalVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterio
 	if err != nil {
 		return nil, err
 	}
-	return unshrunk(p, q, g.Global.PriorPrecision), nil
+	return unshrunk(p, q, 1/g.Global.PriorPrecision), nil
 }
 
 // NoiseAware implements Spec. The posterior of noisy statistics counts their noise already; the
@@ -166,8 +169,5 @@ func (s *Statistics) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Poster
 	if err != nil {
 		return nil, err
 	}
-	if p.Noise == protocol.NoiseNone {
-		return q, nil
-	}
-	return q.Unshrunk(s.Statistics.Prior().Variance), nil
+	return unshrunk(p, q, s.Statistics.Prior().Variance...), nil
 }
