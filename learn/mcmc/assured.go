@@ -19,13 +19,17 @@ func (t trace) assured(p *Posterior, g *geometry, e evidence, q *approximation) 
 	d, n := t.cfg.Features, t.cfg.Temper*float64(t.cfg.Records)
 	columns := g.means(n)
 	columns.SetSym(d-1, d-1, 1)
-	r := noiseaware.Response{Start: make([]float64, d), Products: columns, Records: n}
+	r := noiseaware.Response{Start: make([]float64, d), Rest: make([]float64, d), Products: columns, Records: n}
 	most := g.unstretched()
 	flat := min(most, max(0, mat.Trace(e.Curvature)/float64(d)))
 	start := append([]float64(nil), e.Gradient...)
 	add(start, flat, e.At)
+	rest := mat.NewVecDense(d, nil)
+	rest.MulVec(q.by.pull, mat.NewVecDense(d, g.factor.mulT(p.Mean)))
+	rest.SubVec(q.by.start, rest)
 	for i := range d {
 		r.Start[i] = dot(g.factor.row(i), start[:i+1])
+		r.Rest[i] = dot(g.factor.row(i), rest.RawVector().Data[:i+1])
 		for j := range d {
 			r.Spread += p.Covariance.At(i, j) * columns.At(i, j)
 		}

@@ -38,15 +38,17 @@ type approximation struct {
 }
 
 // curvatures are draws of what the noisy one leaves possible (likely), and their mean, under any prior of the
-// weights. normal draws standard normal numbers. Errors: ErrSingular.
-func (e evidence) curvatures(normal func() float64) (draws []curved, average curved, err error) {
+// weights. Errors: ErrSingular.
+func (e evidence) curvatures(r random) (draws []curved, average curved, err error) {
 	draws = make([]curved, curvatureDraws)
 	if e.CurvatureNoise == 0 {
 		draws = draws[:1]
 	}
 	average = curved{h: mat.NewSymDense(len(e.At), nil)}
 	for k := range draws {
-		draws[k] = e.likely(normal)
+		if draws[k], err = e.likely(r); err != nil {
+			return nil, average, err
+		}
 		if draws[k].h, err = bounded(draws[k].h); err != nil {
 			return nil, average, err
 		}
@@ -160,45 +162,38 @@ const (
 	leastCurvature = 0.02 // of eigenvalues; the metric's is 1
 )
 
-// likely draws a curvature from what the noisy one leaves possible. Before it was measured it
-// is taken as normal around that of standard normal records, m (I - (1 - radial) rr'), where r
-// is the direction of At: logits of a large spread saturate along it. m lies between 0 and 1,
-// with standard deviation 0.25 around 0.4. The entries have the spread that the measured
-// matrix shows beyond its noise: one for which eigenvalues lie within m/2 at least, and at most what
-// eigenvalues from 0 to 1 with mean m allow. Given the measured curvature it is normal around a mean that
-// is shrunk.
-func (e evidence) likely(normal func() float64) curved {
+// likely draws a curvature from what the noisy one leaves possible. Before it was measured it has a Wishart
+// law around the curvature of standard normal records, m (I - (1 - radial) rr'), where r is the direction of
+// At: logits of a large spread saturate along it. m lies between 0 and 1, with standard deviation 0.25 around
+// 0.4. The entries have the spread that the measured matrix shows beyond its noise: one for which eigenvalues
+// lie within m/2 at least, and at most what eigenvalues from 0 to 1 with mean m allow.
+func (e evidence) likely(r random) (curved, error) {
 	n := float64(len(e.At))
 	noise := e.CurvatureNoise * e.CurvatureNoise
 	if noise == 0 {
-		return curved{h: e.Curvature}
+		return curved{h: e.Curvature}, nil
 	}
 	const guess, doubt = 0.4, 0.25 * 0.25
-	shape := e.shape(math.Exp(0.15 * normal()))
-	size := mat.Trace(shape)
+	mean := e.shape(math.Exp(0.15 * r.normal()))
+	size := mat.Trace(mean)
 	share := doubt / (doubt + noise*n/(size*size))
 	m := min(0.8, max(0.05, guess+share*(mat.Trace(e.Curvature)/size-guess)))
 	distance := 0.0
 	for i := range e.At {
 		for j := range e.At {
-			v := e.Curvature.At(i, j) - m*shape.At(i, j)
+			v := e.Curvature.At(i, j) - m*mean.At(i, j)
 			distance += v * v
 		}
 	}
 	spread := min(max(2*distance/(n*(n+1))-noise, m*m/(8*n)), 2*m*(1-m)/n)
-	keep := spread / (spread + noise)
-	m = min(1, max(0.05, m+math.Sqrt(share*noise*n)/size*normal()))
-	h := mat.NewSymDense(len(e.At), nil)
-	for i := range e.At {
-		for j := i; j < len(e.At); j++ {
-			sd := math.Sqrt(keep * noise / 2)
-			if i == j {
-				sd *= math.Sqrt2
-			}
-			h.SetSym(i, j, keep*e.Curvature.At(i, j)+(1-keep)*m*shape.At(i, j)+sd*normal())
-		}
+	m = min(1, max(0.05, m+math.Sqrt(share*noise*n)/size*r.normal()))
+	mean.ScaleSym(m, mean)
+	law, err := newWishart(mean, m, spread)
+	if err != nil {
+		return curved{}, err
 	}
-	return curved{h, m * (float64(len(e.At)) - size)}
+	h, err := law.given(e.Curvature, noise, r)
+	return curved{h, m * (n - size)}, err
 }
 
 // shape is I - (1 - radial) rr', for logits of a spread times that at At.

@@ -138,8 +138,8 @@ func TestTraceCoversUnderNoise(t *testing.T) {
 }
 
 // tracePosterior is the posterior by draws of the curvature.
-func tracePosterior(e evidence, normal func() float64) (*approximation, error) {
-	draws, average, err := e.curvatures(normal)
+func tracePosterior(e evidence, r random) (*approximation, error) {
+	draws, average, err := e.curvatures(r)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func TestTracePosterior(t *testing.T) {
 	near(t, "variance", q.covariance.At(0, 0), 11./12, 1e-12)
 	near(t, "mean", q.mean[0], 2./12, 1e-12)
 	wider, err := tracePosterior(evidence{At: []float64{0}, Gradient: []float64{2}, Curvature: one(1),
-		Noise: one(10), Prior: one(1), CurvatureNoise: 0.5}, rand.New(rand.NewPCG(3, 4)).NormFloat64)
+		Noise: one(10), Prior: one(1), CurvatureNoise: 0.5}, dice{rand.New(rand.NewPCG(3, 4))})
 	if err != nil || !(wider.covariance.At(0, 0) > q.covariance.At(0, 0)) {
 		t.Errorf("the curvature's error changes the variance from %v to %v, %v", q.covariance.At(0, 0),
 			wider.covariance.At(0, 0), err)
@@ -180,7 +180,7 @@ func TestTraceOfNoise(t *testing.T) {
 		e.Prior.SetSym(i, i, 0.001)
 	}
 	kept := func() float64 {
-		q, err := tracePosterior(e, r.NormFloat64)
+		q, err := tracePosterior(e, dice{r})
 		if err != nil {
 			t.Fatal(err)
 		}

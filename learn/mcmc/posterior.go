@@ -72,7 +72,7 @@ func (t trace) posterior(p *Posterior, s *state) error {
 	if err != nil {
 		return err
 	}
-	draws, average, err := e.curvatures(coins.normal)
+	draws, average, err := e.curvatures(coins)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,8 @@ import (
 // to do with the columns' correlations.
 func (t Trace) assured(m *gauss.Moments, bends []bend, at revealed) error {
 	d := len(m.Mean)
-	l := t.relation(bends[len(bends)-1], at)
+	last := bends[len(bends)-1]
+	l := t.relation(last, at)
 	start := mean(t.Scores, at.weights)
 	for i, slope := range t.flat(at.curvature) {
 		start[i] += slope * l.point[i]
@@ -27,11 +28,14 @@ func (t Trace) assured(m *gauss.Moments, bends []bend, at revealed) error {
 	if err != nil {
 		return err
 	}
+	rest := mat.NewVecDense(d, nil)
+	rest.MulVec(last.pull, mat.NewVecDense(d, m.Mean))
+	rest.AddScaledVec(l.start, -last.truth(m.Mean, m.Variance), rest)
 	_, v := at.columns.logit(make([]float64, d), m.Variance, m.Covariance)
 	squares := newLogits(at.curvature.matrix).squares
 	level(squares[:d-1])
-	Response{Start: start, Joint: joint, Noise: noise, Products: mat.NewDiagDense(d, squares),
-		Spread: v - probit, Records: at.columns.records}.Shorten(m.Mean)
+	Response{Start: start, Rest: rest.RawVector().Data, Joint: joint, Noise: noise,
+		Products: mat.NewDiagDense(d, squares), Spread: v - probit, Records: at.columns.records}.Shorten(m.Mean)
 	return nil
 }
 

@@ -1,6 +1,10 @@
 package noiseaware
 
-import "math"
+import (
+	"math"
+
+	"choir/learn/internal/ellipse"
+)
 
 // chain is a Markov chain of elliptical slice sampling ([MAM10]) on vectors x that are standard normal
 // before an observation of log-likelihood l. Its draws are the same in every run.
@@ -46,35 +50,12 @@ func (c *chain) weight(y []float64) float64 {
 	return w + c.l(c.x)
 }
 
-// narrowest ends the search for a point on an ellipse: what is left of it is y itself.
-const narrowest = 1e-12
-
 // step moves along the ellipse through y and a normal vector.
 func (c *chain) step() {
 	for i := range c.other {
 		c.other[i] = c.normal()
 	}
-	floor := c.at + math.Log(c.uniform())
-	angle := 2 * math.Pi * c.uniform()
-	low, high := angle-2*math.Pi, angle
-	for high-low > narrowest {
-		sin, cos := math.Sincos(angle)
-		for i, v := range c.y {
-			c.next[i] = cos*v + sin*c.other[i]
-		}
-		if at := c.weight(c.next); at > floor {
-			c.at = at
-			c.y, c.next = c.next, c.y
-			return
-		}
-		if angle < 0 {
-			low = angle
-		} else {
-			high = angle
-		}
-		angle = low + (high-low)*c.uniform()
-	}
-	c.at = c.weight(c.y)
+	c.at = ellipse.Step(c.y, c.other, c.next, c.at, c.weight, c.uniform)
 }
 
 // Lengths of a chain.
@@ -103,7 +84,7 @@ func (c *chain) run(each func(x []float64)) {
 		}
 		copy(c.centre, mean)
 		for i, m := range mean {
-			c.spread[i] = math.Sqrt(wider * max(square[i]-m*m, narrowest))
+			c.spread[i] = math.Sqrt(wider * max(square[i]-m*m, ellipse.Narrowest))
 		}
 		c.begin()
 	}

@@ -14,6 +14,8 @@ import (
 // ([Hoeffding63], section 4). All sums are over the records.
 type gain struct {
 	linear, sd float64 // the sum of (y - 1/2) l without the noise's own part, and its error's standard deviation
+	own        float64 // the noise's own part
+	rest       float64 // the sum of (y - p) l with the noise's own part, for probabilities p by the whole mean
 	square     float64 // the sum of l^2/4
 	records    float64
 	alike      bool // the logits are those of an intercept, and otherwise about normal
@@ -26,6 +28,10 @@ const (
 
 // share returns the largest share of the mean, up to 1, that loses little of the log-likelihood even if its
 // gain is less than it seems: methods.md, section 14.
+//
+// Where nothing of the mean is kept the gain rises by its linear part. Further on it rises by at most the sum
+// of l^2/4 times the share less, and by no less than where all of the mean is kept: log-likelihoods are
+// concave.
 func (g gain) share() float64 {
 	if !(g.square > 0) || g.records <= 0 {
 		return 1
@@ -35,8 +41,16 @@ func (g gain) share() float64 {
 		limit *= math.Sqrt(2 / math.Pi)
 	}
 	part, sd := share((g.linear/limit+1)/2, g.sd/limit/2)
-	low := limit * (2*part - 1 - margin*2*sd)
-	return min(1, (low+math.Sqrt(low*low+2*slack*g.records*g.square))/g.square)
+	low, loss := limit*(2*part-1-margin*2*sd), slack*g.records
+	at := (low + math.Sqrt(low*low+2*loss*g.square)) / g.square
+	rises := min(0, g.rest) - g.own - margin*g.sd // the prior's hold is no evidence
+	if turn := max(0, (low-rises)/g.square); at > turn {
+		at = 1
+		if rises < 0 {
+			at = turn + (loss+turn*low-turn*turn*g.square/2)/-rises
+		}
+	}
+	return min(1, at)
 }
 
 // steeper is the factor on the derivative of a mean of n weights by the scores where a power of the share
@@ -54,8 +68,8 @@ func Steeper(kept float64, n int) float64 { return steeper(kept, 1, n) }
 
 // Response is how a posterior's mean follows from noisy scores, of d weights. Matrices are d x d.
 type Response struct {
-	Start []float64 // the scores where all weights are 0, with noise
-	// Noise is the covariance of their noise and sampling, and Joint that of the mean with it: the mean's
+	Start, Rest []float64 // the scores where all weights are 0 and at the mean, with noise
+	// Noise is the covariance of Start's noise and sampling, and Joint that of the mean with it: the mean's
 	// derivative by the scores times Noise, by Stein's lemma ([Stein81]).
 	Noise    mat.Symmetric
 	Joint    mat.Matrix
@@ -82,6 +96,8 @@ func (r Response) gain(mean []float64, from, to int) gain {
 	variance := 0.0
 	for i := from; i < to; i++ {
 		g.linear += short * (mean[i]*r.Start[i] - r.Joint.At(i, i))
+		g.own += short * r.Joint.At(i, i)
+		g.rest += short * mean[i] * r.Rest[i]
 		for j := range mean {
 			variance += r.Joint.At(i, j) * r.Joint.At(j, i)
 		}
@@ -101,7 +117,7 @@ func (d Diagonal) assured(m *gauss.Moments, factor float64) {
 	if d.Records == 0 || !(d.Precision[last] > 0) {
 		return
 	}
-	r := Response{Start: make([]float64, last+1), Records: d.Records}
+	r := Response{Start: make([]float64, last+1), Rest: make([]float64, last+1), Records: d.Records}
 	if d.Answered > 0 {
 		r.Records *= d.Answered
 	}
@@ -109,6 +125,7 @@ func (d Diagonal) assured(m *gauss.Moments, factor float64) {
 	noise, joint, squares := diagonal(), diagonal(), diagonal()
 	for i, p := range d.Precision {
 		r.Start[i] = d.linear(i)
+		r.Rest[i] = r.Start[i] - p*m.Mean[i]
 		squares.SetDiag(i, 4*max(0, p)/r.Records) // by the curvature where parties were
 		r.Spread += m.Variance[i] * p / d.Precision[last]
 		noise.SetDiag(i, p+d.ScoreNoise[i])

@@ -27,6 +27,7 @@ func TestGainIsABound(t *testing.T) {
 				classes[i] = 1
 			}
 			g.linear += (classes[i] - 0.5) * logits[i]
+			g.rest += (classes[i] - 1/(1+math.Exp(-logits[i]))) * logits[i]
 			g.square += logits[i] * logits[i] / 4
 		}
 		over := func(k float64) float64 {
@@ -43,6 +44,24 @@ func TestGainIsABound(t *testing.T) {
 		}
 		if k := g.share(); over(k) < -slack*n-1e-9 {
 			t.Fatalf("loses %v at the share %v", -over(k), k)
+		}
+	}
+}
+
+// TestLongLogitsAreKept: with noise of a few records' length a mean at which scores are 0 is kept whole,
+// however long its logits are: the bound by the scores where all weights are 0 alone keeps .4 of logits of
+// standard deviation 8.
+func TestLongLogitsAreKept(t *testing.T) {
+	r := rand.New(rand.NewPCG(17, 18))
+	for _, length := range []float64{1, 3, 8} {
+		g := gain{records: 5000, sd: 10, own: 5}
+		for range 5000 {
+			l := length * r.NormFloat64()
+			g.linear += (1/(1+math.Exp(-l)) - 0.5) * l
+			g.square += l * l / 4
+		}
+		if k := g.share(); k != 1 {
+			t.Errorf("keeps %.3f of logits of standard deviation %v", k, length)
 		}
 	}
 }
