@@ -10,7 +10,8 @@ import (
 )
 
 // TestAnswers: the share of scores that clips leave is that of drawn records, near the weights and far from
-// them, to .03: both are means over a few thousand records.
+// them, to .03, and scores over it less what they have beside are those of whole records, to .02 of their
+// length and five standard deviations of their sampling.
 func TestAnswers(t *testing.T) {
 	const d, n, observation, observed = 5, 40_000, 2.0, 0.5
 	r := rand.New(rand.NewPCG(3, 8))
@@ -27,13 +28,16 @@ func TestAnswers(t *testing.T) {
 		trace.Points = append(trace.Points, point)
 	}
 	const unit = 0.25
-	got, err := trace.Answers(w, clips, unit)
+	got, beside, err := trace.Answers(w, clips, unit, 0.1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for s, clip := range clips {
 		way, score, whole := make([]float64, d), 0.0, 0.0
 		floats.SubTo(way, w, trace.Points[s])
+		var all, clipped mat.VecDense // scores of all records, without and with the clip
+		all.MulVec(trace.Curvature.Matrix, mat.NewVecDense(d, way))
+		clipped.CloneFromVec(mat.NewVecDense(d, nil))
 		for _, x := range xs {
 			a := floats.Dot(x, way)
 			e := a + math.Sqrt(observed/observation)*r.NormFloat64()
@@ -42,8 +46,16 @@ func TestAnswers(t *testing.T) {
 				p := unit * observation * (v*v - trace.Curvature.Matrix.At(i, i)/(n*observation)) / 2
 				square += observation*observation*e*e*v*v + p*p
 			}
-			score += min(1, clip/math.Sqrt(square)) * e * a
+			left := min(1, clip/math.Sqrt(square)) * e
+			clipped.AddScaledVec(&clipped, observation*left, mat.NewVecDense(d, x))
+			score += left * a
 			whole += a * a
+		}
+		clipped.ScaleVec(1/got[s], &clipped)
+		clipped.SubVec(&clipped, mat.NewVecDense(d, beside[s]))
+		clipped.SubVec(&clipped, &all)
+		if off, of := clipped.Norm(2), all.Norm(2); off > 0.02*of+5*math.Sqrt(n*d*observation) {
+			t.Errorf("clip %g: scores are %.0f off, of %.0f", clip, off, of)
 		}
 		if want := score / whole; math.Abs(got[s]-want) > 0.03 {
 			t.Errorf("clip %g, %.2g away: %.3f of the scores are left, want %.3f", clip, floats.Norm(way, 2),
@@ -67,17 +79,14 @@ func TestLengthened(t *testing.T) {
 	}
 	trace := Trace{Points: [][]float64{make([]float64, d)}, Terms: &slices, Observation: observation,
 		Curvature: Curvature{Matrix: shown}}
-	h, err := trace.Curvature.repaired()
+	h, err := trace.Lengthened()
 	if err != nil {
-		t.Fatal(err)
-	}
-	if h, err = trace.lengthened(h); err != nil {
 		t.Fatal(err)
 	}
 	for i := range d {
 		for j := range d {
-			if off := h.matrix.At(i, j) - whole.At(i, j); math.Abs(off) > 0.04*n*observation {
-				t.Errorf("entry %d, %d is %.0f, want %.0f; clips left %.0f", i, j, h.matrix.At(i, j),
+			if off := h.Matrix.At(i, j) - whole.At(i, j); math.Abs(off) > 0.015*n*observation {
+				t.Errorf("entry %d, %d is %.0f, want %.0f; clips left %.0f", i, j, h.Matrix.At(i, j),
 					whole.At(i, j), shown.At(i, j))
 			}
 		}

@@ -90,20 +90,36 @@ func (t Trace) unclipped(shown estimate) (view, error) {
 // normal columns, which follow from the curvature without it.
 func (t Trace) filled(shown estimate,
 	taken func(sum *mat.SymDense, x []float64)) (estimate, *recordsLaw, error) {
-	d := len(t.CurvaturePoint)
-	return filled(shown, d, t.columns, taken)
+	return filled(shown, whitened(drawn, len(t.CurvaturePoint)-1), fills, t.columns, taken)
 }
 
-// lengthened is the curvature of a linear model with what clips have taken.
-func (t Trace) lengthened(shown estimate) (estimate, error) {
+// Of a linear model what clips take is told by up to mostDrawn records, as many as leaves their products
+// below drawnEntries numbers, and added linearFills times. Where intervals are as narrow as those without
+// privacy an error of a hundredth times the way to the weights is longer than they are.
+const (
+	mostDrawn    = 20_000
+	drawnEntries = 20_000_000
+	linearFills  = 12
+)
+
+// linearDraws is how many records with d columns tell what clips take of a linear model.
+func linearDraws(d int) int { return max(drawn, min(mostDrawn, drawnEntries/(d*d))) / 2 * 2 }
+
+// Lengthened is the curvature of a linear model with what the clips of its Terms have taken.
+func (t Trace) Lengthened() (Curvature, error) {
 	d := len(t.Points[0])
-	if !(shown.matrix.At(d-1, d-1) > 0) {
-		return shown, nil
+	h, err := t.Curvature.repaired()
+	if err != nil || !(h.matrix.At(d-1, d-1) > 0) {
+		return t.Curvature, err
 	}
-	shown.raw = &t.Curvature
-	h, _, err := filled(shown, d, func(h estimate) *columns { return plain(h, t.Observation) },
+	h.raw = &t.Curvature
+	h, _, err = filled(h, whitened(linearDraws(d), d-1), linearFills,
+		func(h estimate) *columns { return plain(h, t.Observation) },
 		func(sum *mat.SymDense, x []float64) { t.Terms.Taken(sum, t.Observation, x) })
-	return h, err
+	if err != nil {
+		return t.Curvature, err
+	}
+	return *h.raw, nil
 }
 
 // plain returns the columns of a linear model whose records have c times the products of theirs.
@@ -120,23 +136,23 @@ func plain(h estimate, c float64) *columns {
 	return out
 }
 
-// filled adds what is taken from records of d columns, which follow from the curvature.
-func filled(shown estimate, d int, of func(h estimate) *columns,
+// filled adds so often what is taken from records, one for each normal vector, whose columns follow from the
+// curvature.
+func filled(shown estimate, normals [][]float64, times int, of func(h estimate) *columns,
 	taken func(sum *mat.SymDense, x []float64)) (estimate, *recordsLaw, error) {
-	normals := whitened(drawn, d-1)
 	h, l := shown, &recordsLaw{}
-	for range fills {
+	for range times {
 		c := of(h)
 		var err error
 		if l.x, err = c.draws(normals); err != nil {
 			return shown, nil, err
 		}
 		l.records = c.records
-		sum := mat.NewSymDense(d, nil)
+		sum := mat.NewSymDense(shown.matrix.SymmetricDim(), nil)
 		for _, x := range l.x {
 			taken(sum, x)
 		}
-		sum.ScaleSym(c.records/drawn, sum)
+		sum.ScaleSym(c.records/float64(len(normals)), sum)
 		if h, err = shown.plus(sum); err != nil {
 			return shown, nil, err
 		}

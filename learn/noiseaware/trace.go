@@ -29,8 +29,8 @@ type Trace struct {
 	// model.
 	Spread                          [][]float64
 	CurvatureSpread, CurvaturePoint []float64
-	// Public is the mean of the public posterior of a logistic model that predicts without counting the noise;
-	// nil: not known.
+	// Public is the mean of the public posterior of a logistic model that predicts without counting the
+	// noise; nil: not known.
 	Public  []float64
 	Records float64 // of the scores and the curvature; 0: not known
 	// Mix, if not nil, are the shares of every round's score that are of the points At, over Gaussians of the
@@ -46,8 +46,9 @@ type Trace struct {
 	Of Records
 	// Curvature is the estimate of the likelihood's curvature, and what it knows of it.
 	Curvature Curvature
-	// Terms are those of the curvature's rounds, of single records; nil: not known, or Of knows. Of a linear
-	// model records have the curvature Observation times the products of their columns.
+	// Terms are those of the curvature's rounds, of single records; nil: not known, or Of knows, or the
+	// curvature of a linear model is Lengthened. Its records have the curvature Observation times the
+	// products of their columns.
 	Terms       *Slices
 	Observation float64
 }
@@ -73,11 +74,6 @@ func (t Trace) Posterior() (m, single *gauss.Moments, err error) {
 	h, err := t.Curvature.repaired()
 	if err != nil {
 		return nil, nil, err
-	}
-	if t.Terms != nil && t.Spread == nil {
-		if h, err = t.lengthened(h); err != nil {
-			return nil, nil, err
-		}
 	}
 	v, err := t.view(h)
 	if err != nil {

@@ -128,12 +128,7 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 	if r.alone != nil || q.measured == nil || !c.scores() {
 		return r.sure(q)
 	}
-	r.observed = q.cfg.NoiseSD * q.cfg.NoiseSD / (c.NoiseSD * c.NoiseSD)
-	r.near = q.Mean()
-	if q, err = r.solved(); err != nil {
-		return nil, err
-	}
-	return r.withResiduals(trace, q)
+	return r.again(trace, q)
 }
 
 // solved is the posterior of what was read.
@@ -180,24 +175,26 @@ type reading struct {
 	means, wides, publics [][]float64
 	each                  []float64
 
-	points    [][]float64
-	spreads   [][]float64 // variances of the public posterior at the points
-	naturals  [][]float64 // of the likelihood at the points, with noise
-	owns      [][]float64 // what their sums add to these
-	all       float64     // records, at most; 0: not known
-	dampings  []float64
-	parties   int     // of the last round
-	records   float64 // of the curvature
-	rare      bool
-	observed  float64               // measured variance of an observation over the plan's; 0: not measured
-	near      []float64             // weights by a first reading; nil: this is the first
-	alone     *noiseaware.Diagonal  // a linear model's weights where each is by itself; nil otherwise
-	seen      *noiseaware.Residuals // nil: no residual rounds, or noise hides them
-	clips     []float64             // of the rounds' terms
-	variances []float64             // of a round's own noise on a linear part
-	rounds    []int                 // positions in moved
-	moved     []float64             // standard deviations of the noise that every round left in the state
-	reach     float64               // sum of the dampings of all rounds
+	points   [][]float64
+	spreads  [][]float64 // variances of the public posterior at the points
+	naturals [][]float64 // of the likelihood at the points, with noise
+	owns     [][]float64 // what their sums add to these
+	all      float64     // records, at most; 0: not known
+	dampings []float64
+	parties  int     // of the last round
+	records  float64 // of the curvature
+	rare     bool
+	observed float64   // measured variance of an observation over the plan's; 0: not measured
+	near     []float64 // weights by a first reading; nil: this is the first
+
+	lengthened *noiseaware.Curvature // a linear model's, with what clips have taken; nil: not known yet
+	alone      *noiseaware.Diagonal  // a linear model's weights where each is by itself; nil otherwise
+	seen       *noiseaware.Residuals // nil: no residual rounds, or noise hides them
+	clips      []float64             // of the rounds' terms
+	variances  []float64             // of a round's own noise on a linear part
+	rounds     []int                 // positions in moved
+	moved      []float64             // standard deviations of the noise that every round left in the state
+	reach      float64               // sum of the dampings of all rounds
 
 	at       []float64 // mean of the public posterior of the curvature
 	spread   []float64 // its variances
@@ -331,10 +328,6 @@ func (r *reading) posterior() (m, single *gauss.Moments, err error) {
 		t.Of = known
 	}
 	t.Observed = r.observed
-	if r.c.scores() && r.c.params().ShardRows == 1 {
-		t.Terms = &noiseaware.Slices{Size: r.c.Dim(), Bound: r.c.CurvatureBound}
-		t.Observation = 1 / (r.c.NoiseSD * r.c.NoiseSD)
-	}
 	if err := r.unclip(&t); err != nil {
 		return nil, nil, err
 	}

@@ -90,22 +90,53 @@ func (c Config) checkScores(bad badField) {
 // leastAnswer is the least share of scores that is counted on.
 const leastAnswer = 0.1
 
-// unclip makes scores what they are without clips on average; see noiseaware.Trace.Answers.
+// readings is how often what clips leave of scores follows from the weights by the reading before. The first
+// of them are up to a tenth of the way short.
+const readings = 3
+
+// again reads scores by the weights of the last reading.
+func (r *reading) again(trace []Observation, q *Posterior) (*Posterior, error) {
+	var err error
+	for range readings {
+		r.observed = q.cfg.NoiseSD * q.cfg.NoiseSD / (r.c.NoiseSD * r.c.NoiseSD)
+		r.near = q.Mean()
+		if q, err = r.solved(); err != nil {
+			return nil, err
+		}
+		if q, err = r.withResiduals(trace, q); err != nil {
+			return nil, err
+		}
+	}
+	return q, nil
+}
+
+// unclip makes the curvature and, once the weights have been read, scores what they are without clips on
+// average; see Lengthened and Answers of noiseaware.Trace.
 func (r *reading) unclip(t *noiseaware.Trace) error {
-	if !r.c.scores() || r.near == nil || r.c.params().ShardRows != 1 {
+	if !r.c.scores() || r.c.params().ShardRows != 1 {
 		return nil
 	}
-	left, err := t.Answers(r.near, r.clips, r.c.PrecisionUnit)
+	t.Observation = 1 / (r.c.NoiseSD * r.c.NoiseSD)
+	if r.lengthened == nil {
+		t.Terms = &noiseaware.Slices{Size: r.c.Dim(), Bound: r.c.CurvatureBound}
+		whole, err := t.Lengthened()
+		if err != nil {
+			return err
+		}
+		r.lengthened = &whole
+	}
+	t.Curvature, t.Terms = *r.lengthened, nil
+	if r.near == nil {
+		return nil
+	}
+	left, beside, err := t.Answers(r.near, r.clips, r.c.PrecisionUnit, leastAnswer)
 	if err != nil || left == nil {
 		return err
 	}
-	n := len(left)
-	for s := range left {
-		left[s] = max(left[s], leastAnswer)
-	}
 	for s, a := range left {
 		floats.Scale(1/a, t.Scores[s])
-		for j := s; j < n; j++ {
+		floats.Sub(t.Scores[s], beside[s])
+		for j := s; j < len(left); j++ {
 			t.Noise.SetSym(s, j, t.Noise.At(s, j)/(a*left[j]))
 		}
 	}

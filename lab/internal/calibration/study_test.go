@@ -197,6 +197,24 @@ func TestNumbersAreNarrow(t *testing.T) {
 	}
 }
 
+// TestManyRecordsOfNumbers: of many records intervals are so narrow that what clips take has to be known to a
+// hundredth. 90 % intervals of these sessions cover .83 of the true weights, and .50 by the share along the
+// way alone, from weights of one reading.
+func TestManyRecordsOfNumbers(t *testing.T) {
+	tl := &tally{world: world{"many records", true, 50_000, 5, 0.8, 3, 8, 0}, all: map[string][]study.Score{}}
+	const seeds = 4
+	cover := 0.0
+	for seed := range uint64(seeds) {
+		if err := tl.seed(t.Context(), study.Options{Only: []string{"virtual"}}, seed); err != nil {
+			t.Fatal(err)
+		}
+		cover += tl.all["virtual, noise-aware"][seed].Coverage[1] / seeds
+	}
+	if cover < 0.7 {
+		t.Errorf("90 %% intervals cover %.3f", cover)
+	}
+}
+
 // TestFewerRecordsThanWeights: where parties have ten records for 47 correlated columns, 90 % intervals at
 // the dataset level cover .79 to .94 in four other sessions; those that count doubts as elsewhere cover
 // .46 to .67.
