@@ -34,6 +34,9 @@ func (t trace) assured(p *Posterior, g *geometry, e evidence, q *approximation) 
 			r.Spread += p.Covariance.At(i, j) * columns.At(i, j)
 		}
 	}
+	if c, ok := t.class(g, e); ok {
+		r.Start[d-1] = c.Start()
+	}
 	r.Spread = max(0, r.Spread)
 	var err error
 	doubt := min(most, e.CurvatureNoise/math.Sqrt(float64(d)))

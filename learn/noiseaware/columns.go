@@ -211,8 +211,21 @@ type Class struct {
 // Correct returns what the intercept of a posterior lacks for predictions that agree with the rate,
 // and reports whether a class is rare and the noise hides how rare.
 func (c Class) Correct(m *gauss.Moments) (shift float64, rare bool) {
+	k, rate, sd := c.rate()
+	return k.shift(m, rate, sd), unknown(share(rate, sd))
+}
+
+// Start returns the intercept's score where all weights are 0: the records times what the rate of class one
+// is from 1/2, for the mean rate that the noise leaves possible.
+func (c Class) Start() float64 {
+	_, rate, _ := c.rate()
+	return c.Records * (Share(rate, c.ScoreSD/c.Records) - 0.5)
+}
+
+// rate returns the columns, the rate of class one, and the standard deviation of its error.
+func (c Class) rate() (k *columns, rate, sd float64) {
 	d := len(c.Point)
-	k := &columns{records: c.Records, mean: mat.NewVecDense(d, nil), scatter: mat.NewSymDense(d, nil),
+	k = &columns{records: c.Records, mean: mat.NewVecDense(d, nil), scatter: mat.NewSymDense(d, nil),
 		doubt: c.Doubt}
 	for i := range d - 1 {
 		k.mean.SetVec(i, c.Products.At(i, d-1))
@@ -223,8 +236,7 @@ func (c Class) Correct(m *gauss.Moments) (shift float64, rare bool) {
 		k.scatter.SetSym(i, d-1, 0)
 	}
 	at, doubt := k.rate(c.Point, make([]float64, d))
-	rate, sd := at+c.Score/c.Records, math.Hypot(doubt, c.ScoreSD/c.Records)
-	return k.shift(m, rate, sd), unknown(share(rate, sd))
+	return k, at + c.Score/c.Records, math.Hypot(doubt, c.ScoreSD/c.Records)
 }
 
 // draw takes means within their noise, of standard deviation sd, for 0, but for the last, which is 1.

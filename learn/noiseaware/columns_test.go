@@ -94,3 +94,28 @@ func TestShare(t *testing.T) {
 		}
 	}
 }
+
+// TestStartOfRate: the intercept's score where all weights are 0 is the sum of y - 1/2, from that at a point
+// far out where few records have class one, to .04: the normal distribution function in the place of the
+// logistic one is off by as much. A flat curvature, that of the records there, gives less than half.
+func TestStartOfRate(t *testing.T) {
+	const n, d = 20_000, 3
+	r := rand.New(rand.NewPCG(31, 32))
+	c := Class{Records: n, Products: mat.NewSymDense(d, nil), Point: []float64{1, -0.5, -4}}
+	want, flat := 0.0, 0.0
+	for range n {
+		x := mat.NewVecDense(d, []float64{r.NormFloat64(), r.NormFloat64(), 1})
+		c.Products.SymRankOne(c.Products, 1./n, x)
+		p := 1 / (1 + math.Exp(-mat.Dot(x, mat.NewVecDense(d, c.Point))))
+		y := 0.0
+		if r.Float64() < p {
+			y = 1
+		}
+		want += y - 0.5
+		c.Score += y - p
+		flat += p * (1 - p) * c.Point[d-1]
+	}
+	if got := c.Start(); math.Abs(got/want-1) > 0.04 || flat/want > 0.5 {
+		t.Errorf("score %.0f, want %.0f; %.0f by a flat curvature", got, want, flat)
+	}
+}

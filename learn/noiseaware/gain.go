@@ -10,8 +10,9 @@ import (
 )
 
 // gain is what is known of the log-likelihood that part of a mean gains over even odds for both classes.
-// Logits l of records of the classes y gain at least the sum of (y - 1/2) l - l^2/8, by Hoeffding's lemma
-// ([Hoeffding63], section 4). All sums are over the records.
+// Logits l of records of the classes y gain the sum of (y - 1/2) l - log cosh (l/2). log cosh of the root of
+// a number is concave in it, so that of n records the second part is at most n log cosh s, with s^2 the mean
+// of l^2/4. All sums are over the records.
 type gain struct {
 	linear, sd float64 // the sum of (y - 1/2) l without the noise's own part, and its error's standard deviation
 	own        float64 // the noise's own part
@@ -29,28 +30,48 @@ const (
 // share returns the largest share of the mean, up to 1, that loses little of the log-likelihood even if its
 // gain is less than it seems: methods.md, section 14.
 //
-// Where nothing of the mean is kept the gain rises by its linear part. Further on it rises by at most the sum
-// of l^2/4 times the share less, and by no less than where all of the mean is kept: log-likelihoods are
-// concave.
+// Where nothing of the mean is kept the gain rises by its linear part. Further on it rises by at most the
+// derivative of n log cosh ks less at the share k, and by no less than where all of the mean is kept:
+// log-likelihoods are concave.
 func (g gain) share() float64 {
 	if !(g.square > 0) || g.records <= 0 {
 		return 1
 	}
-	limit := math.Sqrt(g.records * g.square) // of the sum of |l|/2
+	s := math.Sqrt(g.square / g.records)
+	limit := g.records * s // of the sum of |l|/2
 	if !g.alike {
 		limit *= math.Sqrt(2 / math.Pi)
 	}
 	part, sd := share((g.linear/limit+1)/2, g.sd/limit/2)
-	low, loss := limit*(2*part-1-margin*2*sd), slack*g.records
-	at := (low + math.Sqrt(low*low+2*loss*g.square)) / g.square
+	low := limit * (2*part - 1 - margin*2*sd)
 	rises := min(0, g.rest) - g.own - margin*g.sd // the prior's hold is no evidence
-	if turn := max(0, (low-rises)/g.square); at > turn {
-		at = 1
-		if rises < 0 {
-			at = turn + (loss+turn*low-turn*turn*g.square/2)/-rises
-		}
+	turn := 1.
+	if steep := max(0, (low-rises)/(g.records*s)); steep < 1 {
+		turn = min(1, math.Atanh(steep)/s)
 	}
-	return min(1, at)
+	gained := func(k float64) float64 {
+		bent := min(k, turn)
+		return bent*low - g.records*logCosh(bent*s) + (k-bent)*rises
+	}
+	return largest(func(k float64) bool { return gained(k) >= -slack*g.records })
+}
+
+// logCosh is log cosh x, for x of 0 or more.
+func logCosh(x float64) float64 { return x + math.Log1p(math.Exp(-2*x)) - math.Ln2 }
+
+// largest is the largest number up to 1 below which all have a property of 0, to 2^-40.
+func largest(has func(k float64) bool) float64 {
+	if has(1) {
+		return 1
+	}
+	low, step := 0., 0.5
+	for step > 0x1p-40 {
+		if has(low + step) {
+			low += step
+		}
+		step /= 2
+	}
+	return low
 }
 
 // steeper is the factor on the derivative of a mean of n weights by the scores where a power of the share

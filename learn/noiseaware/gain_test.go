@@ -38,7 +38,7 @@ func TestGainIsABound(t *testing.T) {
 			return out
 		}
 		for _, k := range []float64{0.1, 0.5, 1, 2} {
-			if bound := k*g.linear - k*k*g.square/2; over(k) < bound-1e-9 {
+			if bound := k*g.linear - n*logCosh(k*math.Sqrt(g.square/n)); over(k) < bound-1e-9 {
 				t.Fatalf("gain %v at the share %v, bound %v", over(k), k, bound)
 			}
 		}
