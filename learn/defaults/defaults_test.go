@@ -58,6 +58,35 @@ func TestVirtualScales(t *testing.T) {
 	}
 }
 
+// TestVirtualClasses: two classes have more passes where the noise of the state stays below a fifth of the
+// records' own scatter, no more than 120 rounds make, and otherwise those of numbers.
+func TestVirtualClasses(t *testing.T) {
+	for _, c := range []struct {
+		rows    int64
+		columns int
+		epsilon float64
+		more    bool
+	}{{16_000, 20, 1, false}, {50_000, 20, 1, false}, {50_000, 20, 2, true}, {50_000, 5, 4, true},
+		{50_000, 5, 8, true}, {2_000_000, 5, 8, true}, {50_000, 60, 1, false}} {
+		f := world(10, c.rows, c.columns, c.epsilon)
+		four, v := f.Virtual(), f.VirtualClasses()
+		passes := v.Damping * float64(v.Rounds)
+		if more := v.Rounds > four.Rounds; more != c.more || !more && v != four || v.Rounds > mostRounds {
+			t.Errorf("%+v: %+v, and for numbers %+v", c, v, four)
+		}
+		noise := f.Noise * v.Clip * passes
+		scatter := math.Sqrt(float64(c.rows) * f.Spread * logitCurve)
+		if c.more && noise > 1.01*quiet*scatter {
+			t.Errorf("%+v: noise %.1f, scatter %.1f", c, noise, scatter)
+		}
+	}
+	f := world(10, 50_000, 5, 8)
+	f.Noise = 0
+	if f.Virtual() != f.VirtualClasses() {
+		t.Errorf("without noise: %+v", f.VirtualClasses())
+	}
+}
+
 func TestPrecisions(t *testing.T) {
 	f := world(10, 20_000, 20, 1)
 	small, large := f.Precisions(1, false), f.Precisions(10, false)

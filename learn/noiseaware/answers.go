@@ -26,7 +26,7 @@ func (t Trace) Answers(w, clips []float64, unit, least float64) (shares []float6
 		return nil, nil, nil
 	}
 	h.raw = &t.Curvature
-	xs, err := plain(h, t.Observation).draws(whitened(linearDraws(d), d-1))
+	xs, err := plain(h, t.Observation).draws(whitened(drawnOf(d), d-1))
 	if err != nil {
 		return nil, nil, err
 	}

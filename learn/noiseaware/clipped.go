@@ -93,17 +93,17 @@ func (t Trace) filled(shown estimate,
 	return filled(shown, whitened(drawn, len(t.CurvaturePoint)-1), fills, t.columns, taken)
 }
 
-// Of a linear model what clips take is told by up to mostDrawn records, as many as leaves their products
-// below drawnEntries numbers, and added linearFills times. Where intervals are as narrow as those without
-// privacy an error of a hundredth times the way to the weights is longer than they are.
+// Of a linear model, and where Of is known, what clips take is told by up to mostDrawn records, as many as
+// leaves their products below drawnEntries numbers, and added manyFills times. Where intervals are as narrow
+// as those without privacy an error of a hundredth times the way to the weights is longer than they are.
 const (
 	mostDrawn    = 20_000
 	drawnEntries = 20_000_000
-	linearFills  = 12
+	manyFills    = 12
 )
 
-// linearDraws is how many records with d columns tell what clips take of a linear model.
-func linearDraws(d int) int { return max(drawn, min(mostDrawn, drawnEntries/(d*d))) / 2 * 2 }
+// drawnOf is how many records with d columns tell then what clips take.
+func drawnOf(d int) int { return max(drawn, min(mostDrawn, drawnEntries/(d*d))) / 2 * 2 }
 
 // Lengthened is the curvature of a linear model with what the clips of its Terms have taken.
 func (t Trace) Lengthened() (Curvature, error) {
@@ -113,7 +113,7 @@ func (t Trace) Lengthened() (Curvature, error) {
 		return t.Curvature, err
 	}
 	h.raw = &t.Curvature
-	h, _, err = filled(h, whitened(linearDraws(d), d-1), linearFills,
+	h, _, err = filled(h, whitened(drawnOf(d), d-1), manyFills,
 		func(h estimate) *columns { return plain(h, t.Observation) },
 		func(sum *mat.SymDense, x []float64) { t.Terms.Taken(sum, t.Observation, x) })
 	if err != nil {

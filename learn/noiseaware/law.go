@@ -30,13 +30,14 @@ type recordsLaw struct {
 
 // law draws the records. What clips take from the curvature follows from the columns without it.
 func (t Trace) law(h estimate, weights []float64) (*recordsLaw, error) {
-	_, l, err := t.filled(h, t.Of.Taken)
+	d := len(t.CurvaturePoint)
+	_, l, err := filled(h, whitened(drawnOf(d), d-1), manyFills, t.columns, t.Of.Taken)
 	if err != nil {
 		return nil, err
 	}
 	for n, x := range l.x {
 		for y := range l.score {
-			s := t.Of.Score(x, float64(y), (float64(n/2)+0.5)/(drawn/2), weights)
+			s := t.Of.Score(x, float64(y), (float64(n/2)+0.5)/float64(len(l.x)/2), weights)
 			l.score[y] = append(l.score[y], s)
 		}
 	}
@@ -154,6 +155,13 @@ func (t Trace) cut(first *gauss.Moments, by revealed) (m, single *gauss.Moments,
 // for single weights: the error's own law makes long distances less likely.
 const half = 0.5
 
+// Steps under the law stop after one of less than a thousandth of every weight's standard deviation, of which
+// this is the square, or after mostSteps.
+const (
+	still     = 1e-6
+	mostSteps = 100
+)
+
 // solved is the posterior under the law, near a first one, with a share of its own variance in the distance
 // to the weights.
 func (t Trace) solved(first *gauss.Moments, l *recordsLaw, by revealed, own float64) (*gauss.Moments, error) {
@@ -163,7 +171,7 @@ func (t Trace) solved(first *gauss.Moments, l *recordsLaw, by revealed, own floa
 	noise := t.Variance(by.weights)
 	m := first
 	away := make([]float64, d)
-	for range 3 * passes {
+	for range mostSteps {
 		mu, slope, scatter := l.at(m.Mean)
 		for i, x := range m.Mean {
 			away[i] = (x-point[i])*(x-point[i]) + own*m.Variance[i]
@@ -175,10 +183,15 @@ func (t Trace) solved(first *gauss.Moments, l *recordsLaw, by revealed, own floa
 		if err != nil {
 			return nil, err
 		}
-		for i := range next.Mean { // half of the way, since laws are bent
-			next.Mean[i] = (next.Mean[i] + m.Mean[i]) / 2
+		far := 0.0
+		for i, x := range m.Mean { // half of the way, since laws are bent
+			far = max(far, (next.Mean[i]-x)*(next.Mean[i]-x)/next.Variance[i])
+			next.Mean[i] = (next.Mean[i] + x) / 2
 		}
 		m = next
+		if far < still {
+			break
+		}
 	}
 	return m, nil
 }

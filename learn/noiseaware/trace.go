@@ -2,6 +2,7 @@ package noiseaware
 
 import (
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -67,6 +68,9 @@ const passes = 8
 // Posterior returns the posterior that predicts, with its full covariance, and the means and variances
 // of single weights. Single weights count the curvature's error times the distance from the points, by the
 // law of this error, and a linear model's predictions that to the mean; predictive has those of classes.
+// Where Of is known single weights have the means that follow from it, and the variances of a mixture of
+// both: Of knows clips, and the bends how little is known of curvatures on the way. From mixed points all
+// follows from Of.
 func (t Trace) Posterior() (m, single *gauss.Moments, err error) {
 	if len(t.Points) == 0 {
 		return nil, nil, fmt.Errorf("no rounds: %w", gauss.ErrImproper)
@@ -79,9 +83,11 @@ func (t Trace) Posterior() (m, single *gauss.Moments, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	var cut *gauss.Moments
 	if t.Of != nil && v.at.columns != nil {
-		if m, single, err = t.cut(v.own, v.at); err == nil {
-			return m, single, nil
+		m, cut, err = t.cut(v.own, v.at)
+		if err == nil && t.Mix != nil {
+			return m, cut, nil
 		}
 	}
 	if m, err = t.predictive(v.own, v.bends, v.at); err != nil {
@@ -90,7 +96,21 @@ func (t Trace) Posterior() (m, single *gauss.Moments, err error) {
 	if single, err = t.single(v); err == nil && t.Terms != nil && v.at.columns != nil {
 		err = t.unclip(single, h)
 	}
+	if cut != nil && err == nil {
+		single = beside(cut, single)
+	}
 	return m, single, err
+}
+
+// beside are the means of single weights by one law, with the variances of a mixture in which another is as
+// likely.
+func beside(law, other *gauss.Moments) *gauss.Moments {
+	out := &gauss.Moments{Mean: law.Mean, Variance: slices.Clone(law.Variance)}
+	for i, v := range other.Variance {
+		half := (law.Mean[i] - other.Mean[i]) / 2
+		out.Variance[i] = (law.Variance[i]+v)/2 + half*half
+	}
+	return out
 }
 
 // view is the posterior of the weights by an estimate of the curvature, with what it follows from.

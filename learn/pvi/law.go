@@ -2,6 +2,7 @@ package pvi
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -12,44 +13,66 @@ import (
 // cutRecords is what records of a logistic model leave in rounds whose terms are a clipped update of one
 // record.
 type cutRecords struct {
-	r     *reading
-	start float64     // a record's share of the precision that factors start with
-	rests [][]float64 // by party and observation: what is left of it
-	ups   []float64   // sums of the known parties' shares
+	r          *reading
+	attendance *attendance
+	start      float64     // a record's share of the precision that factors start with
+	rests      [][]float64 // by party and observation: what is left of it
+	ups        []float64   // sums of the known parties' shares
 }
 
 // recorded is what records leave, where terms are single records'.
 func (r *reading) recorded() *cutRecords {
 	c := r.c
 	if c.Model != Logistic || c.name() != NameVirtual || c.params().ShardRows != 1 || c.Clip == 0 ||
-		r.attendance == nil || r.records == 0 || c.Beta != 0 {
+		r.records == 0 || c.Beta != 0 {
 		return nil
 	}
-	k := &cutRecords{r: r, start: c.StartPrecision / r.records}
+	k := &cutRecords{r: r, attendance: r.attendance, start: c.StartPrecision / r.records}
+	if k.attendance == nil {
+		if c.released() {
+			return nil
+		}
+		k.attendance = r.together()
+	}
 	total := 0.0
-	for p, known := range r.attendance.known {
+	for p, known := range k.attendance.known {
 		if known {
-			total += r.attendance.shares[p]
+			total += k.attendance.shares[p]
 		}
 		k.ups = append(k.ups, total)
 		var rests []float64
 		for _, round := range r.rounds {
-			rests = append(rests, r.attendance.each(round, p, func(int, float64) {}))
+			rests = append(rests, k.attendance.each(round, p, func(int, float64) {}))
 		}
 		k.rests = append(k.rests, rests)
 	}
 	return k
 }
 
+// together is the attendance of all parties as one, where every round of theirs counts them all.
+func (r *reading) together() *attendance {
+	t := &attendance{kept: 1, known: []bool{true}, declared: []float64{1}, shares: []float64{1}}
+	for j := range r.means {
+		s := slices.Index(r.rounds, j)
+		moved := 0.
+		if s >= 0 {
+			moved = r.dampings[s]
+		}
+		t.counted = append(t.counted, []bool{s >= 0})
+		t.moved = append(t.moved, moved)
+	}
+	return t
+}
+
 // party is that in whose share a number lies.
 func (k *cutRecords) party(at float64) int {
 	for p, up := range k.ups {
-		if at < up && k.r.attendance.known[p] {
+		if at < up && k.attendance.known[p] {
 			return p
 		}
 	}
 	for p := len(k.ups) - 1; ; p-- {
-		if k.r.attendance.known[p] {
+		if k.attendance.known[p] {
 			return p
 		}
 	}
@@ -65,19 +88,19 @@ func (k *cutRecords) Score(x []float64, y, at float64, weights []float64) []floa
 	s := 0
 	for j, m := range r.means {
 		copy(left, factor)
-		if r.attendance.counted[j][party] {
+		if k.attendance.counted[j][party] {
 			k.best(step, x, y, m, r.wides[j])
 			floats.Sub(step, factor)
 			floats.Scale(min(1, r.c.Clip/floats.Norm(step, 2)), step)
 			floats.Add(left, step)
-			floats.AddScaled(factor, r.attendance.moved[j], step)
+			floats.AddScaled(factor, k.attendance.moved[j], step)
 		}
 		if s == len(r.rounds) || r.rounds[s] != j {
 			continue
 		}
 		for i := range out {
 			precision := -2*left[d+i] - k.rests[party][s]*k.start
-			out[i] += weights[s] / r.sides[s].whole * (left[i] - precision*r.points[s][i])
+			out[i] += weights[s] / r.whole(s) * (left[i] - precision*r.points[s][i])
 		}
 		s++
 	}

@@ -57,6 +57,9 @@ func (l LearningConfig) strategy(d *draft, f defaults.Facts) int {
 				d.p.Shards = int(min(l.Records, pvi.MaxShards))
 			}
 		}
+		if d.cfg.Model == pvi.Logistic {
+			return l.shards(d, f, defaults.Facts.VirtualClasses)
+		}
 		return l.shards(d, f, defaults.Facts.Virtual)
 	case l.newton(d, f):
 		return l.steps(d, f)

@@ -44,17 +44,18 @@ func freshly(ctx context.Context, o study.Options) (*study.Result, error) {
 	return each(ctx, o, "calibration-fresh", all, func(at int) int { return 1000 * at })
 }
 
-// corners are worlds of 500 rows whose other numbers are the least or the largest.
+// corners are worlds of 500 rows whose other numbers are the least or the largest, and of 50,000 rows of few
+// columns: with many they would take hours.
 func corners(quick bool) (all []world) {
 	for _, linear := range []bool{false, true} {
-		for _, columns := range []int{5, 60} {
+		for _, size := range []struct{ rows, columns int }{{500, 5}, {500, 60}, {50_000, 5}} {
 			for _, correlation := range []float64{0, 0.8} {
 				for _, parties := range []int{3, 100} {
 					for _, epsilon := range []float64{0.3, 8} {
-						w := world{Linear: linear, Rows: 500, Columns: columns, Correlation: correlation,
-							Parties: parties, Epsilon: epsilon}
-						w.Name = fmt.Sprintf("%s, %d columns, correlation %g, %d parties, epsilon %g",
-							w.model(), columns, correlation, parties, epsilon)
+						w := world{Linear: linear, Rows: size.rows, Columns: size.columns,
+							Correlation: correlation, Parties: parties, Epsilon: epsilon}
+						w.Name = fmt.Sprintf("%s, %d rows, %d columns, correlation %g, %d parties, epsilon %g",
+							w.model(), w.Rows, w.Columns, correlation, parties, epsilon)
 						all = append(all, w)
 					}
 				}

@@ -30,8 +30,8 @@ func Studies() []study.Study {
 			About: "the same in worlds that nobody has seen: one is drawn for each seed"},
 		{Name: "calibration-corners",
 			Run: sweep("calibration-corners", corners, func(at int) int { return 20_000 + 100*at }),
-			About: "the same in worlds of 500 rows whose columns, correlations, parties and epsilon are the " +
-				"least or the largest"},
+			About: "the same in worlds whose rows, columns, correlations, parties and epsilon are the least or " +
+				"the largest, but for 50,000 rows of 60 columns"},
 	}
 }
 

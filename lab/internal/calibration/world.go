@@ -21,6 +21,7 @@ type world struct {
 	Parties     int
 	Epsilon     float64
 	Intercept   float64 // 0: the generator's default
+	Signal      float64 // standard deviation of logits, or predictions; 0: the generator's default
 }
 
 func (w world) model() pvi.Model {
@@ -37,6 +38,9 @@ func (w world) describe() string {
 	if w.Intercept != 0 {
 		s += fmt.Sprintf(", intercept %g", w.Intercept)
 	}
+	if w.Signal != 0 {
+		s += fmt.Sprintf(", signal %g", w.Signal)
+	}
 	return s
 }
 
@@ -48,6 +52,9 @@ func (w world) load(seed uint64) (*experiment.Data, []float64, error) {
 	g.Correlation = w.Correlation
 	if w.Intercept != 0 {
 		g.Intercept = w.Intercept
+	}
+	if w.Signal != 0 {
+		g.Signal = w.Signal
 	}
 	made, err := g.Generate()
 	if err != nil {

@@ -3,21 +3,21 @@ package calibration
 // worlds are those of the study.
 func worlds(quick bool) []world {
 	if quick {
-		return []world{{"tiny", false, 400, 3, 0.3, 4, 8, 0}, {"tiny linear", true, 400, 3, 0.3, 4, 8, 0}}
+		return []world{{"tiny", false, 400, 3, 0.3, 4, 8, 0, 0}, {"tiny linear", true, 400, 3, 0.3, 4, 8, 0, 0}}
 	}
 	return []world{
-		{"logistic", false, 16000, 20, 0.4, 10, 1, 0},
-		{"linear", true, 16000, 20, 0.4, 10, 1, 0},
-		{"many parties", false, 16000, 20, 0.4, 300, 1, 0},
-		{"many parties linear", true, 16000, 20, 0.4, 300, 1, 0},
-		{"small", false, 500, 5, 0.8, 3, 8, 0},
-		{"small linear", true, 500, 5, 0.2, 3, 2, 0},
-		{"narrow", false, 50000, 8, 0, 20, 0.3, 0},
-		{"wide", false, 20000, 60, 0.3, 10, 4, 0},
-		{"correlated", false, 12000, 15, 0.8, 5, 2, 0},
-		{"wide linear", true, 30000, 40, 0.6, 40, 1, 0},
-		{"strict", false, 8000, 10, 0.5, 100, 0.5, 0},
-		{"generous linear", true, 3000, 12, 0.7, 8, 8, 0},
+		{"logistic", false, 16000, 20, 0.4, 10, 1, 0, 0},
+		{"linear", true, 16000, 20, 0.4, 10, 1, 0, 0},
+		{"many parties", false, 16000, 20, 0.4, 300, 1, 0, 0},
+		{"many parties linear", true, 16000, 20, 0.4, 300, 1, 0, 0},
+		{"small", false, 500, 5, 0.8, 3, 8, 0, 0},
+		{"small linear", true, 500, 5, 0.2, 3, 2, 0, 0},
+		{"narrow", false, 50000, 8, 0, 20, 0.3, 0, 0},
+		{"wide", false, 20000, 60, 0.3, 10, 4, 0, 0},
+		{"correlated", false, 12000, 15, 0.8, 5, 2, 0, 0},
+		{"wide linear", true, 30000, 40, 0.6, 40, 1, 0, 0},
+		{"strict", false, 8000, 10, 0.5, 100, 0.5, 0, 0},
+		{"generous linear", true, 3000, 12, 0.7, 8, 8, 0, 0},
 	}
 }
 
@@ -26,26 +26,26 @@ func worlds(quick bool) []world {
 // logarithmic scale but for correlations.
 func drawn(quick bool) []world {
 	all := []world{
-		{"drawn 0", false, 1228, 27, 0.53, 39, 1.74, 0},
-		{"drawn 1", false, 18000, 5, 0.18, 5, 3.27, 0},
-		{"drawn 2", true, 676, 12, 0.26, 83, 0.33, 0},
-		{"drawn 3", false, 500, 28, 0.53, 42, 0.46, 0},
-		{"drawn 4", false, 868, 11, 0.28, 3, 1.91, 0},
-		{"drawn 5", true, 2040, 24, 0.07, 18, 0.61, 0},
-		{"drawn 6", false, 1604, 47, 0.51, 11, 0.76, 0},
-		{"drawn 7", false, 692, 54, 0.47, 12, 0.44, 0},
-		{"drawn 8", true, 1164, 40, 0.79, 3, 0.8, 0},
-		{"drawn 9", false, 11676, 21, 0.12, 4, 0.54, 0},
-		{"drawn 10", false, 5220, 7, 0.22, 15, 1.02, 0},
-		{"drawn 11", true, 864, 18, 0.64, 62, 5, 0},
-		{"drawn 12", false, 2284, 33, 0.35, 25, 2.79, 0},
-		{"drawn 13", false, 1732, 5, 0.68, 8, 0.41, 0},
-		{"drawn 14", true, 3316, 16, 0.01, 59, 6.43, 0},
-		{"drawn 15", false, 1280, 7, 0.02, 5, 2.69, 0},
-		{"drawn 16", false, 1264, 55, 0.17, 6, 1.17, 0},
-		{"drawn 17", true, 16496, 7, 0.53, 85, 0.64, 0},
-		{"drawn 18", false, 34032, 31, 0.14, 4, 0.31, 0},
-		{"drawn 19", false, 14496, 57, 0.04, 34, 2.23, 0},
+		{"drawn 0", false, 1228, 27, 0.53, 39, 1.74, 0, 0},
+		{"drawn 1", false, 18000, 5, 0.18, 5, 3.27, 0, 0},
+		{"drawn 2", true, 676, 12, 0.26, 83, 0.33, 0, 0},
+		{"drawn 3", false, 500, 28, 0.53, 42, 0.46, 0, 0},
+		{"drawn 4", false, 868, 11, 0.28, 3, 1.91, 0, 0},
+		{"drawn 5", true, 2040, 24, 0.07, 18, 0.61, 0, 0},
+		{"drawn 6", false, 1604, 47, 0.51, 11, 0.76, 0, 0},
+		{"drawn 7", false, 692, 54, 0.47, 12, 0.44, 0, 0},
+		{"drawn 8", true, 1164, 40, 0.79, 3, 0.8, 0, 0},
+		{"drawn 9", false, 11676, 21, 0.12, 4, 0.54, 0, 0},
+		{"drawn 10", false, 5220, 7, 0.22, 15, 1.02, 0, 0},
+		{"drawn 11", true, 864, 18, 0.64, 62, 5, 0, 0},
+		{"drawn 12", false, 2284, 33, 0.35, 25, 2.79, 0, 0},
+		{"drawn 13", false, 1732, 5, 0.68, 8, 0.41, 0, 0},
+		{"drawn 14", true, 3316, 16, 0.01, 59, 6.43, 0, 0},
+		{"drawn 15", false, 1280, 7, 0.02, 5, 2.69, 0, 0},
+		{"drawn 16", false, 1264, 55, 0.17, 6, 1.17, 0, 0},
+		{"drawn 17", true, 16496, 7, 0.53, 85, 0.64, 0, 0},
+		{"drawn 18", false, 34032, 31, 0.14, 4, 0.31, 0, 0},
+		{"drawn 19", false, 14496, 57, 0.04, 34, 2.23, 0, 0},
 	}
 	if quick {
 		return all[:1]
@@ -56,16 +56,16 @@ func drawn(quick bool) []world {
 // rare are worlds of one class that few records have, from a fifth to 3 % of them.
 func rare(quick bool) []world {
 	all := []world{
-		{"7 %, correlated", false, 2000, 10, 0.8, 5, 2, -4},
-		{"3 %", false, 4000, 8, 0.5, 20, 1, -5.1},
-		{"20 %", false, 1000, 6, 0, 3, 8, -2.2},
-		{"5 %", false, 3000, 12, 0.3, 4, 4, -4.5},
-		{"95 %", false, 6000, 6, 0.6, 30, 1, 4.5},
-		{"10 %, wide", false, 5000, 20, 0.7, 8, 1, -3.5},
-		{"7 %, few records", false, 600, 10, 0.8, 5, 1, -4},
-		{"3 %, few records", false, 1500, 8, 0.5, 3, 0.8, -5.1},
-		{"5 %, many columns", false, 1000, 20, 0, 20, 2, -4.5},
-		{"20 %, many parties", false, 3000, 10, 0.8, 50, 0.5, -2.2},
+		{"7 %, correlated", false, 2000, 10, 0.8, 5, 2, -4, 0},
+		{"3 %", false, 4000, 8, 0.5, 20, 1, -5.1, 0},
+		{"20 %", false, 1000, 6, 0, 3, 8, -2.2, 0},
+		{"5 %", false, 3000, 12, 0.3, 4, 4, -4.5, 0},
+		{"95 %", false, 6000, 6, 0.6, 30, 1, 4.5, 0},
+		{"10 %, wide", false, 5000, 20, 0.7, 8, 1, -3.5, 0},
+		{"7 %, few records", false, 600, 10, 0.8, 5, 1, -4, 0},
+		{"3 %, few records", false, 1500, 8, 0.5, 3, 0.8, -5.1, 0},
+		{"5 %, many columns", false, 1000, 20, 0, 20, 2, -4.5, 0},
+		{"20 %, many parties", false, 3000, 10, 0.8, 50, 0.5, -2.2, 0},
 	}
 	if quick {
 		return all[:1]
