@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/gauss"
 )
 
 // cutAt has scores at a point that are cut to a length, and whole curvatures.
@@ -66,6 +68,18 @@ func TestLawOfCutRecords(t *testing.T) {
 		}
 		if (far < 4) != known {
 			t.Errorf("known %v: %.1f standard deviations from the truth; %v", known, far, single.Mean)
+		}
+	}
+}
+
+// TestBeside: the variance is that of a mixture of two laws in equal parts, and no more than the prior's.
+func TestBeside(t *testing.T) {
+	law := &gauss.Moments{Mean: []float64{1, 0}, Variance: []float64{0.04, 0.1}}
+	other := &gauss.Moments{Mean: []float64{1.2, 3}, Variance: []float64{0.06, 0.1}}
+	got := beside(law, other, 1)
+	for i, want := range []float64{0.05 + 0.01, 1} {
+		if math.Abs(got.Variance[i]-want) > 1e-12 || got.Mean[i] != law.Mean[i] {
+			t.Errorf("weight %d: %v, %v", i, got.Mean[i], got.Variance[i])
 		}
 	}
 }

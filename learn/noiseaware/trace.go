@@ -97,18 +97,18 @@ func (t Trace) Posterior() (m, single *gauss.Moments, err error) {
 		err = t.unclip(single, h)
 	}
 	if cut != nil && err == nil {
-		single = beside(cut, single)
+		single = beside(cut, single, t.Prior)
 	}
 	return m, single, err
 }
 
 // beside are the means of single weights by one law, with the variances of a mixture in which another is as
-// likely.
-func beside(law, other *gauss.Moments) *gauss.Moments {
+// likely, up to the prior's.
+func beside(law, other *gauss.Moments, prior float64) *gauss.Moments {
 	out := &gauss.Moments{Mean: law.Mean, Variance: slices.Clone(law.Variance)}
 	for i, v := range other.Variance {
 		half := (law.Mean[i] - other.Mean[i]) / 2
-		out.Variance[i] = (law.Variance[i]+v)/2 + half*half
+		out.Variance[i] = min((law.Variance[i]+v)/2+half*half, 1/prior)
 	}
 	return out
 }
