@@ -28,10 +28,12 @@ type recordsLaw struct {
 	score   [2][][]float64 // by class and record
 }
 
-// law draws the records. What clips take from the curvature follows from the columns without it.
+// law draws the records, of few no more than half as many as there are: then the draws' own error is little
+// next to the records'. What clips take from the curvature follows from the columns without it.
 func (t Trace) law(h estimate, weights []float64) (*recordsLaw, error) {
 	d := len(t.CurvaturePoint)
-	_, l, err := filled(h, whitened(drawnOf(d), d-1), manyFills, t.columns, t.Of.Taken)
+	n := min(drawnOf(d), max(drawn, int(t.Records)/4*2))
+	_, l, err := filled(h, whitened(n, d-1), manyFills, t.columns, t.Of.Taken)
 	if err != nil {
 		return nil, err
 	}
