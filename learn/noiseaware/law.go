@@ -28,8 +28,9 @@ type recordsLaw struct {
 	score   [2][][]float64 // by class and record
 }
 
-// law draws the records, of few no more than half as many as there are: then the draws' own error is little
-// next to the records'. What clips take from the curvature follows from the columns without it.
+// law draws the records: drawn or half as many as there are, the larger, up to drawnOf. Then the draws'
+// own error is little next to the records'. What clips take from the curvature follows from the columns
+// without it.
 func (t Trace) law(h estimate, weights []float64) (*recordsLaw, error) {
 	d := len(t.CurvaturePoint)
 	n := min(drawnOf(d), max(drawn, int(t.Records)/4*2))

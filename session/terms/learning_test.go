@@ -2,6 +2,7 @@ package terms_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -135,6 +136,36 @@ func TestPlanWarns(t *testing.T) {
 				t.Errorf("warnings %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestFewRounds: a plan of too few rounds says how many rounds would learn by default, where that follows
+// from little noise, too.
+func TestFewRounds(t *testing.T) {
+	dir, head := planTOML(t)
+	section := "[learning]\nschema_file = \"classes.json\"\nrecords = 100000\n"
+	plan := func(rounds string) *protocol.Plan {
+		t.Helper()
+		text := strings.NewReplacer("rounds = 4\n", rounds, "epsilon = 1.0", "epsilon = 8.0").Replace(head)
+		p, err := terms.NewPlan(rig.WriteFile(t, dir, "rounds.toml", text+section), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	p := plan("")
+	l, err := app.PVIOf(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	learn := l.PVI.Learning(int(p.Rounds))
+	s, err := terms.Summarise(&protocol.SignedPlan{Plan: plan("rounds = 4\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("the default is %d rounds", learn)
+	if got := strings.Join(s.Warnings, "; "); learn < 50 || !strings.Contains(got, want) {
+		t.Errorf("warnings %q, want %q", got, want)
 	}
 }
 

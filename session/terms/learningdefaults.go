@@ -57,10 +57,7 @@ func (l LearningConfig) strategy(d *draft, f defaults.Facts) int {
 				d.p.Shards = int(min(l.Records, pvi.MaxShards))
 			}
 		}
-		if d.cfg.Model == pvi.Logistic {
-			return l.shards(d, f, defaults.Facts.VirtualClasses)
-		}
-		return l.shards(d, f, defaults.Facts.Virtual)
+		return l.shards(d, f, virtualRule(d.cfg.Model))
 	case l.newton(d, f):
 		return l.steps(d, f)
 	case byParty(d.name):
@@ -69,6 +66,14 @@ func (l LearningConfig) strategy(d *draft, f defaults.Facts) int {
 		return l.analytic(d, f)
 	}
 	return l.records(d, f)
+}
+
+// virtualRule is the rule of virtual clients.
+func virtualRule(m pvi.Model) func(defaults.Facts) defaults.Shards {
+	if m == pvi.Logistic {
+		return defaults.Facts.VirtualClasses
+	}
+	return defaults.Facts.Virtual
 }
 
 // ties reports whether linear regression has scores of single records by default, with factors that are tied

@@ -90,7 +90,7 @@ func pviOutlook(p *protocol.Plan) (string, error) {
 		if d := f.Virtual(); f.Rounds < d.Wanted/2 {
 			return fmt.Sprintf("%d rounds are few for these columns: a step can only go %.2g of the way without "+
 				"diverging; the default is %d rounds",
-				f.Rounds, d.Damping, d.Wanted), nil
+				f.Rounds, d.Damping, virtualRule(a.PVI.Model)(f).Wanted), nil
 		}
 	}
 	return "", nil
@@ -158,7 +158,7 @@ var rules = map[pvi.StrategyName]map[string]string{
 		"shards":          "default: one factor for every record, at most this many a party",
 		"shard_rows":      "default: one factor for every record",
 		"clip":            "default: by a record's norm and the root of records over noise",
-		"damping":         "default: stable for these columns, 1 to 4 passes in all rounds",
+		"damping":         "default: stable for these columns, 1 to 4 passes, more where noise is little",
 		"start_precision": "default: by a record's norm and the noise of the run, and the records",
 		"precision_floor": "default: by a record's norm and the noise of the run",
 		"optimiser":       oneStep,
