@@ -54,7 +54,7 @@ func (l *Logistic) RecordCurvature(dst []float64, from, row int, mean, variance 
 func (l *Linear) Curvature(_ *Workspace, dst []float64, from int, _, _ []float64) {
 	d := l.space.Features
 	eachEntry(d, from, len(dst), func(at, i, j int, weight float64) {
-		dst[at] = weight * l.gram[i*d+j]
+		dst[at] = weight * l.curvature(i, j)
 	})
 }
 

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/lapack64"
@@ -22,7 +24,8 @@ type Linear struct {
 	space gauss.Space
 	rows  int
 	like  []float64 // the likelihood's natural parameters, full family: all of them
-	gram  []float64 // X'X/noise^2, d x d row-major, mean-field only
+	gram  []float64 // X'X/noise^2, d x d row-major, mean-field only; nil of a single record
+	only  []float64 // of a single record in the mean-field family: x/noise
 	floor float64
 }
 
@@ -32,6 +35,15 @@ type Linear struct {
 func newLinear(space gauss.Space, x, y []float64, noise, floor float64) *Linear {
 	d := space.Features
 	l := &Linear{space: space, rows: len(y), like: make([]float64, space.Dim()), floor: floor}
+	if space.Family == gauss.MeanField && len(y) == 1 {
+		l.only = make([]float64, d)
+		for i, v := range x {
+			l.only[i] = v / noise
+			l.like[i] = v * y[0] / (noise * noise)
+			l.like[d+i] = -l.only[i] * l.only[i] / 2
+		}
+		return l
+	}
 	gram := make([]float64, d*d)
 	if len(y) > 0 {
 		xm := blas64.General{Rows: len(y), Cols: d, Stride: d, Data: x}
@@ -50,6 +62,14 @@ func newLinear(space gauss.Space, x, y []float64, noise, floor float64) *Linear 
 		l.gram = gram
 	}
 	return l
+}
+
+// curvature is an entry of X'X/noise^2.
+func (l *Linear) curvature(i, j int) float64 {
+	if l.only != nil {
+		return l.only[i] * l.only[j]
+	}
+	return l.gram[i*l.space.Features+j]
 }
 
 // Rows is the number of records.
@@ -80,18 +100,35 @@ func (l *Linear) Update(ws *Workspace, dst, q, cavity []float64) {
 		}
 	}
 	for i := range d {
-		dst[i] = mean[i]*(prec[i]+l.gram[i*d+i]) - q[i]
+		dst[i] = mean[i]*(prec[i]+l.curvature(i, i)) - q[i]
 	}
 }
 
-// solve finds the mean by Cholesky; false when the system is indefinite.
+// solve finds the mean; false when the system is indefinite. A single record with a proper cavity has the
+// inverse of a diagonal and a product of rank one ([SM50]), and all else Cholesky's factor.
 func (l *Linear) solve(ws *Workspace, mean, prec, cavity []float64) bool {
 	d := l.space.Features
-	a := blas64.Symmetric{N: d, Stride: d, Data: ws.square(d), Uplo: blas.Upper}
-	copy(a.Data, l.gram)
 	for i := range d {
-		a.Data[i*d+i] += prec[i]
 		mean[i] = cavity[i] + l.like[i]
+	}
+	if l.only != nil && !slices.ContainsFunc(prec, func(p float64) bool { return !(p > 0) }) {
+		along, length := 0.0, 0.0
+		for i, u := range l.only {
+			mean[i] /= prec[i]
+			along += u * mean[i]
+			length += u * u / prec[i]
+		}
+		for i, u := range l.only {
+			mean[i] -= u / prec[i] * along / (1 + length)
+		}
+		return true
+	}
+	a := blas64.Symmetric{N: d, Stride: d, Data: ws.square(d), Uplo: blas.Upper}
+	for i := range d {
+		for j := i; j < d; j++ {
+			a.Data[i*d+j] = l.curvature(i, j)
+		}
+		a.Data[i*d+i] += prec[i]
 	}
 	factor, ok := lapack64.Potrf(a)
 	if ok {

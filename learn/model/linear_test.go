@@ -107,6 +107,38 @@ func TestMeanFieldLinearUpdateIsTheOptimum(t *testing.T) {
 	}
 }
 
+// TestSingleLinearRecord: a shard of one record has the update, the curvature and the score of a shard with
+// a second one that is 0, for proper and improper cavities.
+func TestSingleLinearRecord(t *testing.T) {
+	const d, noise = 4, 0.7
+	x, y := targets(4, 1, d)
+	s := gauss.Space{Family: gauss.MeanField, Features: d}
+	one := newLinear(s, x, y, noise, 0.25)
+	two := newLinear(s, append(x, make([]float64, d)...), append(y, 0), noise, 0.25)
+	if one.only == nil || two.only != nil {
+		t.Fatal("the shards are not solved in two ways")
+	}
+	q := natural([]float64{1, 0, 2, -1}, []float64{1, 2, 3, 0.5})
+	for _, cavity := range [][]float64{
+		natural([]float64{0.1, 0.2, -0.4, 0}, []float64{1, 0.5, 2, 1}),
+		{1, 1, 1, 1, 40, -0.5, -3, -1},
+		{1, 1, 1, 1, 0.01, -0.5, -3, -1}, // the record makes it proper
+	} {
+		got, want := make([]float64, s.Dim()), make([]float64, s.Dim())
+		one.Update(NewWorkspace(d, 2), got, q, cavity)
+		two.Update(NewWorkspace(d, 2), want, q, cavity)
+		if !floats.EqualApprox(got, want, 1e-12) {
+			t.Errorf("update %v, want %v", got, want)
+		}
+	}
+	got, want := make([]float64, d*(d+1)/2), make([]float64, d*(d+1)/2)
+	one.Curvature(nil, got, 0, nil, nil)
+	two.Curvature(nil, want, 0, nil, nil)
+	if !floats.EqualApprox(got, want, 1e-12) {
+		t.Errorf("curvature %v, want %v", got, want)
+	}
+}
+
 func TestMeanFieldLinearWithImproperCavity(t *testing.T) {
 	const d, n = 3, 2
 	x, y := targets(3, n, d)
@@ -122,7 +154,7 @@ func TestMeanFieldLinearWithImproperCavity(t *testing.T) {
 		t.Errorf("linear part %v, want that of the lifted cavity %v", dst[:d], want[:d])
 	}
 	for i := range d { // the precision part is never lifted
-		if got, want := dst[d+i], cavity[d+i]-l.gram[i*d+i]/2-q[d+i]; got != want {
+		if got, want := dst[d+i], cavity[d+i]-l.curvature(i, i)/2-q[d+i]; got != want {
 			t.Errorf("precision part %d is %v, want %v", i, got, want)
 		}
 	}

@@ -44,7 +44,7 @@ func (l *Linear) Score(_ *Workspace, gradient []float64, curvature *mat.SymDense
 	d := l.space.Features
 	for i := range d {
 		for j := i; j < d; j++ {
-			curvature.SetSym(i, j, l.gram[i*d+j])
+			curvature.SetSym(i, j, l.curvature(i, j))
 		}
 	}
 	pull := mat.NewVecDense(d, nil)

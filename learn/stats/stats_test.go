@@ -289,7 +289,7 @@ func TestNoiseIsAccountedFor(t *testing.T) {
 	sd := math.Ldexp(60, int(cfg.SumFracBits()))
 	rng := mathrand.New(seeded(5))
 	honest, blind := 0.0, 0.0
-	const draws = 300
+	const draws = 100
 	for range draws {
 		raw := slices.Clone(clean)
 		for i := 2 + 2*cfg.moved(); i < len(raw); i++ {
