@@ -57,10 +57,6 @@ func TestAdvicePredicts(t *testing.T) {
 	for j := range 6 {
 		text += fmt.Sprintf("c%d = { lo = -3, hi = 3, center = 0, scale = 1 }\n", j)
 	}
-	worlds := 2
-	if testing.Short() {
-		worlds = 1
-	}
 	heavy := func(r *rand.Rand) float64 { return 0.8 * r.NormFloat64() / math.Sqrt(r.ExpFloat64()+0.3) }
 	skewed := func(r *rand.Rand) float64 { return r.ExpFloat64() - 1 }
 	for name, c := range map[string]struct {
@@ -78,7 +74,7 @@ func TestAdvicePredicts(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			ad := advisor(t, text)
-			ad.Records, ad.Epsilon, ad.Worlds = c.records, c.epsilon, worlds
+			ad.Records, ad.Epsilon, ad.Worlds = c.records, c.epsilon, 1
 			_, ad.Accuracy = c.of.rows(ad.Schema, 20_000, 1)
 			a, err := ad.Run(context.Background())
 			if err != nil {

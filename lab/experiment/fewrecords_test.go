@@ -1,3 +1,5 @@
+//go:build !race
+
 package experiment
 
 import (
@@ -22,7 +24,7 @@ func TestModelsOfFewRecords(t *testing.T) {
 		d             Demo
 	}{
 		{"numbers", 300, 5, Demo{Model: pvi.Linear, Method: MethodPVI, Strategy: pvi.NameVirtual, Epsilon: 0.3}},
-		{"trace", 120, 16, Demo{Model: pvi.Logistic, Method: MethodMCMC, Epsilon: 6}},
+		{"trace", 80, 8, Demo{Model: pvi.Logistic, Method: MethodMCMC, Epsilon: 6}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
