@@ -46,6 +46,8 @@ func (c Config) NoiseAware(trace []pvi.Observation) (*pvi.Posterior, error) {
 		noise = append(noise, variance)
 		scores = append(scores, at)
 	}
+	t.Whole = true // parties' clips are beyond the usual length of a gradient
+	t.Of = &cutGradients{c, t.Points, t.Spread, t.CurvaturePoint, t.CurvatureSpread}
 	var ok bool
 	if t.Curvature, ok = k.curvature(); !ok || len(noise) == 0 {
 		return nil, fmt.Errorf("%w: the curvature rounds are not complete", pvi.ErrUncorrected)

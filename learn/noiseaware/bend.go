@@ -48,7 +48,7 @@ func chord(h *mat.SymDense, spread []float64) bend {
 // place of the logistic one, g depends on the mean and the variance of the logit only, and the
 // curvature is g (S - S m m'S / (8/pi + v + m'S m)) over a Gaussian of activations of variance v.
 // The last weight is the bias.
-func arc(e estimate, point, spread []float64) bend {
+func arc(e estimate, point, spread []float64, sd, records float64) bend {
 	h := e.matrix
 	d := h.SymmetricDim()
 	l := newLogits(h)
@@ -56,9 +56,15 @@ func arc(e estimate, point, spread []float64) bend {
 	slopes := slopesOf(point)
 	hm := mat.NewVecDense(d, nil)
 	hm.MulVec(h, slopes)
+	shift := hm.AtVec(d-1) / l.records
 	hm.SetVec(d-1, 0)
 	q := e.along(slopes, l.records, 0, steepest*limit)
-	if e.raw != nil {
+	across := q - shift*shift
+	known := e.saturation(sd, records, point[d-1]+shift, limit, slopes).share(across)
+	if known != across {
+		q = min(max(shift*shift+known, 0), widest*limit)
+	}
+	if e.raw != nil || known != across {
 		lengthen(hm, slopes, q*l.records)
 	}
 	s := q / (1 - q/limit)

@@ -33,7 +33,7 @@ func TestArc(t *testing.T) {
 		}
 	}
 	zero := make([]float64, d)
-	b := arc(estimate{matrix: h}, point, zero)
+	b := arc(estimate{matrix: h}, point, zero, 0, 0)
 	var there, here mat.VecDense
 	there.MulVec(b.pull, mat.NewVecDense(d, truth))
 	here.MulVec(b.pull, mat.NewVecDense(d, point))

@@ -78,7 +78,8 @@ func (t Trace) unclipped(shown estimate) (view, error) {
 		return t.view(shown)
 	}
 	h, _, err := t.filled(shown, func(sum *mat.SymDense, x []float64) {
-		t.Terms.Taken(sum, steepness(x, t.CurvaturePoint, t.CurvatureSpread), x)
+		_, c := Predicted(x, t.CurvaturePoint, t.CurvatureSpread)
+		t.Terms.Taken(sum, c, x)
 	})
 	if err != nil {
 		return view{}, err
@@ -175,14 +176,14 @@ func (e estimate) plus(taken *mat.SymDense) (estimate, error) {
 	return out, err
 }
 
-// steepness is the mean slope of the logistic function at a record over a Gaussian of weights ([MacKay92]).
-func steepness(x, mean, variance []float64) float64 {
+// Predicted is the mean prediction of a record, and its slope, over a Gaussian of weights ([MacKay92]).
+func Predicted(x, mean, variance []float64) (p, slope float64) {
 	a, v := 0.0, 0.0
 	for i, xi := range x {
 		a += xi * mean[i]
 		v += xi * xi * variance[i]
 	}
 	f := 1 / math.Sqrt(1+v/probit)
-	p := 1 / (1 + math.Exp(-f*a))
-	return f * p * (1 - p)
+	p = 1 / (1 + math.Exp(-f*a))
+	return p, f * p * (1 - p)
 }

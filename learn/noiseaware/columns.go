@@ -46,8 +46,9 @@ func normal(e estimate, sd float64, point, spread []float64, records float64) *c
 	pull.MulVec(c.scatter, w)
 	slopes := slopesOf(point)
 	shift := mat.Dot(weighted, slopes)
-	q := e.along(slopes, at, shift*shift, steepest*limit)
-	if e.raw != nil {
+	shown := e.along(slopes, at, shift*shift, steepest*limit)
+	q := e.saturation(sd, records, point[d-1]+shift, limit, slopes).share(shown)
+	if e.raw != nil || q != shown {
 		lengthen(pull, slopes, q)
 	}
 	v := limit / (1 - q/limit)

@@ -56,6 +56,12 @@ func (c Curvature) repaired() (estimate, error) {
 	return out, nil
 }
 
+// clear reports whether eigenvalues of the noise, as a root mean square, are below the mean one.
+func (c Curvature) clear() bool {
+	d := float64(c.Matrix.SymmetricDim())
+	return c.SD*math.Sqrt(d) < mat.Trace(c.Matrix)/d
+}
+
 // along is w'H w/n - less, from 0 to top. Along a w that does not depend on the noise the noisy matrix is
 // right on average, and what is known of the value is a normal law between 0 and top: it is its mean. The
 // repaired matrix has of a direction whose value is below the noise what other directions have.

@@ -67,8 +67,8 @@ const (
 	costly   = 40
 )
 
-// moments are those of the density, near those of the normal law m.
-func (d *distant) moments(m *gauss.Moments) (*gauss.Moments, error) {
+// momentsOf are those of a density, near those of the normal law m. log is its logarithm, up to a constant.
+func momentsOf(log func(w *mat.VecDense) float64, m *gauss.Moments) (*gauss.Moments, error) {
 	n := len(m.Mean)
 	ellipse := mat.NewSymDense(n, nil)
 	ellipse.ScaleSym(wider, m.Covariance)
@@ -82,7 +82,7 @@ func (d *distant) moments(m *gauss.Moments) (*gauss.Moments, error) {
 	walk := newChain(make([]float64, n), func(x []float64) float64 {
 		w.MulVec(&root, mat.NewVecDense(n, x))
 		w.AddVec(w, centre)
-		return d.log(w) + floats.Dot(x, x)/2
+		return log(w) + floats.Dot(x, x)/2
 	})
 	for range settling {
 		walk.step()

@@ -24,6 +24,7 @@ type Records interface {
 // columns.
 type recordsLaw struct {
 	records float64
+	own     float64 // of the records' scatter: 1, and what samples add
 	x       [][]float64
 	score   [2][][]float64 // by class and record
 }
@@ -37,6 +38,10 @@ func (t Trace) law(h estimate, weights []float64) (*recordsLaw, error) {
 	_, l, err := filled(h, whitened(n, d-1), manyFills, t.columns, t.Of.Taken)
 	if err != nil {
 		return nil, err
+	}
+	l.own = 1 + t.sampling(weights)
+	if t.Mix == nil {
+		l.own += t.errors(weights)
 	}
 	for n, x := range l.x {
 		for y := range l.score {
@@ -135,23 +140,28 @@ func (l *recordsLaw) at(w []float64) (mu []float64, slope *mat.Dense, scatter *m
 		scatter.SymRankOne(scatter, each*(1-p), mat.NewVecDense(d, zero))
 	}
 	scatter.SymRankOne(scatter, -1/l.records, mat.NewVecDense(d, mu))
+	scatter.ScaleSym(l.own, scatter)
 	return mu, slope, scatter
 }
 
-// cut is Posterior where it is known what records leave in the scores, near a first posterior.
-func (t Trace) cut(first *gauss.Moments, by revealed) (m, single *gauss.Moments, err error) {
+// cut is the posterior where it is known what records leave in the scores, near a first posterior: the
+// moments of its density. Errors: gauss.ErrImproper, also where the scores are not of this law: then records
+// are not as the noisy curvature tells.
+func (t Trace) cut(first *gauss.Moments, by revealed) (*gauss.Moments, error) {
 	l, err := t.law(by.curvature, by.weights)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if m, err = t.solved(first, l, by, 0); err != nil {
-		return nil, nil, err
-	}
-	wide, err := t.solved(m, l, by, half)
+	near, err := t.solved(first, l, by)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return m, about(m, wide, t.Prior), nil
+	f := newLawful(t, l, by, near.Mean)
+	if square := f.misfit(near.Mean); !(square < 2*float64(len(near.Mean))) {
+		return nil, fmt.Errorf("law of records: scores are %.3g squared errors away: %w", square,
+			gauss.ErrImproper)
+	}
+	return momentsOf(f.log, near)
 }
 
 // half is the share of the posterior's own variance in the distance that multiplies the curvature's error,
@@ -159,25 +169,27 @@ func (t Trace) cut(first *gauss.Moments, by revealed) (m, single *gauss.Moments,
 const half = 0.5
 
 // Steps under the law stop after one of less than a thousandth of every weight's standard deviation, of which
-// this is the square, or after mostSteps.
+// this is the square, or after mostSteps. A law whose last step is more than a tenth isn't used.
 const (
 	still     = 1e-6
+	unsteady  = 1e-2
 	mostSteps = 100
 )
 
-// solved is the posterior under the law, near a first one, with a share of its own variance in the distance
-// to the weights.
-func (t Trace) solved(first *gauss.Moments, l *recordsLaw, by revealed, own float64) (*gauss.Moments, error) {
+// solved is the normal law that is about the posterior, near a first one: its mean is the density's mode if
+// scores erred everywhere as there.
+func (t Trace) solved(first *gauss.Moments, l *recordsLaw, by revealed) (*gauss.Moments, error) {
 	d := len(first.Mean)
 	score := mean(t.Scores, by.weights)
 	point := mean(t.Points, by.weights)
 	noise := t.Variance(by.weights)
 	m := first
 	away := make([]float64, d)
+	rate, before := 0.5, math.Inf(1) // half of the way, since laws are bent, and less where steps grow
 	for range mostSteps {
 		mu, slope, scatter := l.at(m.Mean)
 		for i, x := range m.Mean {
-			away[i] = (x-point[i])*(x-point[i]) + own*m.Variance[i]
+			away[i] = (x-point[i])*(x-point[i]) + half*m.Variance[i]
 		}
 		for i, v := range by.curvature.error(noise, away) {
 			scatter.SetSym(i, i, scatter.At(i, i)+v)
@@ -187,14 +199,22 @@ func (t Trace) solved(first *gauss.Moments, l *recordsLaw, by revealed, own floa
 			return nil, err
 		}
 		far := 0.0
-		for i, x := range m.Mean { // half of the way, since laws are bent
+		for i, x := range m.Mean {
 			far = max(far, (next.Mean[i]-x)*(next.Mean[i]-x)/next.Variance[i])
-			next.Mean[i] = (next.Mean[i] + x) / 2
 		}
-		m = next
+		if far > before {
+			rate = max(rate/2, 1./32)
+		}
+		for i, x := range m.Mean {
+			next.Mean[i] = x + rate*(next.Mean[i]-x)
+		}
+		m, before = next, far
 		if far < still {
 			break
 		}
+	}
+	if !(before < unsteady) {
+		return nil, fmt.Errorf("law of records: steps don't end: %w", gauss.ErrImproper)
 	}
 	return m, nil
 }

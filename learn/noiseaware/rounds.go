@@ -119,3 +119,12 @@ func mean(rows [][]float64, weights []float64) []float64 {
 	}
 	return out
 }
+
+// sampling is the covariance of the weighted scores' sampling error, in curvatures.
+func (t Trace) sampling(weights []float64) float64 {
+	out := 0.0
+	for s, v := range t.Sampling {
+		out += weights[s] * weights[s] * v
+	}
+	return out
+}

@@ -45,6 +45,9 @@ type Trace struct {
 	Errors *mat.SymDense
 	// Of, of a logistic model, is what records leave in the scores; nil: not known.
 	Of Records
+	// Whole reports that clips hardly cut scores: then predictions go without Of, and single weights as
+	// long as what follows from Of is near.
+	Whole bool
 	// Curvature is the estimate of the likelihood's curvature, and what it knows of it.
 	Curvature Curvature
 	// Terms are those of the curvature's rounds, of single records; nil: not known, or Of knows, or the
@@ -65,12 +68,13 @@ const lifts = 4
 // passes of the iteration over the error of the curvature; it converges after a few.
 const passes = 8
 
-// Posterior returns the posterior that predicts, with its full covariance, and the means and variances
-// of single weights. Single weights count the curvature's error times the distance from the points, by the
-// law of this error, and a linear model's predictions that to the mean; predictive has those of classes.
-// Where Of is known single weights have the means that follow from it, and the variances of a mixture of
-// both: Of knows clips, and the bends how little is known of curvatures on the way. From mixed points all
-// follows from Of.
+// Posterior returns the posterior that predicts, with its full covariance, and the means and variances of
+// single weights. Single weights count the curvature's error times the distance from the points, by the law
+// of this error, and a linear model's predictions that to the mean; predictive has those of classes. Where
+// Of is known, and noise doesn't hide the curvature, single weights have the means that follow from it, and
+// the variances of a mixture of both: Of knows clips, and the bends how little is known of curvatures on
+// the way. Predictions go towards what follows from it where that is far, clips are short and noise doesn't
+// hide it. From mixed points all follows from Of.
 func (t Trace) Posterior() (m, single *gauss.Moments, err error) {
 	if len(t.Points) == 0 {
 		return nil, nil, fmt.Errorf("no rounds: %w", gauss.ErrImproper)
@@ -84,10 +88,10 @@ func (t Trace) Posterior() (m, single *gauss.Moments, err error) {
 		return nil, nil, err
 	}
 	var cut *gauss.Moments
-	if t.Of != nil && v.at.columns != nil {
-		m, cut, err = t.cut(v.own, v.at)
+	if t.Of != nil && v.at.columns != nil && (t.Mix != nil || t.Curvature.clear()) {
+		cut, err = t.cut(v.own, v.at)
 		if err == nil && t.Mix != nil {
-			return m, cut, nil
+			return cut, about(cut, cut, t.Prior), nil
 		}
 	}
 	if m, err = t.predictive(v.own, v.bends, v.at); err != nil {
@@ -96,11 +100,23 @@ func (t Trace) Posterior() (m, single *gauss.Moments, err error) {
 	if single, err = t.single(v); err == nil && t.Terms != nil && v.at.columns != nil {
 		err = t.unclip(single, h)
 	}
-	if cut != nil && err == nil {
-		single = beside(cut, single, t.Prior)
+	if cut == nil || err != nil {
+		return m, single, err
 	}
-	return m, single, err
+	if !t.Whole && t.audible(v.at) && floats.Sum(cut.Variance)*t.Prior < told*float64(len(cut.Mean)) {
+		if m, err = towards(cut, m); err == nil {
+			m.Mean[len(m.Mean)-1] += v.at.columns.shift(m, v.at.rate, v.at.doubt)
+		}
+	}
+	if t.Whole && err == nil {
+		single, err = aside(cut, single, t.Prior)
+		return m, single, err
+	}
+	return m, beside(cut, single, t.Prior), err
 }
+
+// told is the share of the prior's variance below which what follows from Of may move predictions.
+const told = 0.1
 
 // beside are the means of single weights by one law, with the variances of a mixture in which another is as
 // likely, up to the prior's.
@@ -127,7 +143,8 @@ func (t Trace) view(h estimate) (v view, err error) {
 	}
 	v.bends = []bend{line(h.matrix)}
 	if d := h.matrix.SymmetricDim(); t.Spread != nil && h.matrix.At(d-1, d-1) > 0 {
-		v.bends = []bend{chord(h.matrix, t.CurvatureSpread), arc(h, t.CurvaturePoint, t.CurvatureSpread)}
+		v.bends = []bend{chord(h.matrix, t.CurvatureSpread),
+			arc(h, t.CurvaturePoint, t.CurvatureSpread, t.Curvature.SD, t.Records)}
 	}
 	v.at = revealed{curvature: h, weights: weights, prior: t.Scales.Precisions(t.Prior, len(t.Points[0]))}
 	if len(v.bends) > 1 {
@@ -149,7 +166,7 @@ func (t Trace) single(v view) (*gauss.Moments, error) {
 	}
 	wide.Mean[len(wide.Mean)-1] += at.lift
 	if t.Spread != nil && t.Scales == nil {
-		wide.Mean = v.own.Mean // they have the same prior: what is between them is mostly the chain's error
+		return about(wide, wide, t.Prior), nil
 	}
 	return about(v.own, wide, t.Prior), nil
 }
@@ -218,10 +235,7 @@ func (t Trace) relation(curve bend, by revealed) relation {
 			floats.AddScaled(l.point, by.weights[s]*share*curve.factor(p, spread), p)
 		})
 	}
-	own := 1 + t.errors(by.weights)
-	for s, v := range t.Sampling {
-		own += by.weights[s] * by.weights[s] * v
-	}
+	own := 1 + t.errors(by.weights) + t.sampling(by.weights)
 	if t.Observed > 0 {
 		own *= t.Observed
 	}
@@ -266,7 +280,7 @@ func (t Trace) along(curve bend, by revealed) (*gauss.Moments, error) {
 	if !by.whole || by.curvature.noise == 0 || t.Spread == nil {
 		return m, nil
 	}
-	return newDistant(t, l, by).moments(m)
+	return momentsOf(newDistant(t, l, by).log, m)
 }
 
 // from is what the scores tell of the way from the prior's mean.

@@ -1,7 +1,6 @@
 package pvi
 
 import (
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -109,7 +108,7 @@ func (k *cutRecords) Score(x []float64, y, at float64, weights []float64) []floa
 
 // best is a record's best factor at a public posterior.
 func (k *cutRecords) best(dst, x []float64, y float64, mean, variance []float64) {
-	p, slope := predicted(x, mean, variance)
+	p, slope := noiseaware.Predicted(x, mean, variance)
 	d := len(x)
 	for i, v := range x {
 		dst[i] = v*(y-p) + v*v*slope*mean[i]
@@ -117,20 +116,8 @@ func (k *cutRecords) best(dst, x []float64, y float64, mean, variance []float64)
 	}
 }
 
-// predicted is the mean prediction and its slope over a Gaussian of weights ([MacKay92]).
-func predicted(x, mean, variance []float64) (p, slope float64) {
-	a, s := 0.0, 0.0
-	for i, v := range x {
-		a += v * mean[i]
-		s += v * v * variance[i]
-	}
-	f := 1 / math.Sqrt(1+math.Pi*s/8)
-	p = 1 / (1 + math.Exp(-f*a))
-	return p, f * p * (1 - p)
-}
-
 // Taken implements noiseaware.Records.
 func (k *cutRecords) Taken(sum *mat.SymDense, x []float64) {
-	_, c := predicted(x, k.r.at, k.r.spread)
+	_, c := noiseaware.Predicted(x, k.r.at, k.r.spread)
 	noiseaware.Slices{Size: k.r.c.Dim(), Bound: k.r.c.CurvatureBound}.Taken(sum, c, x)
 }
