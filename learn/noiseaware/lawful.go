@@ -1,7 +1,6 @@
 package noiseaware
 
 import (
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -110,11 +109,11 @@ const farthest = 0.25
 
 // towards is the posterior that predicts by the bends, as far as the law holds its mean for likely: beyond,
 // the law's has as much of it as the way is longer.
-func towards(law, m *gauss.Moments) (*gauss.Moments, error) {
+func towards(law, m *gauss.Moments) *gauss.Moments {
 	d := len(m.Mean)
-	share, err := likely(law, m.Mean)
-	if err != nil || share == 1 {
-		return m, err
+	share := likely(law, m.Mean)
+	if share == 1 {
+		return m
 	}
 	out := &gauss.Moments{Mean: make([]float64, d), Covariance: mat.NewSymDense(d, nil)}
 	for i, x := range m.Mean {
@@ -126,31 +125,25 @@ func towards(law, m *gauss.Moments) (*gauss.Moments, error) {
 		}
 	}
 	out.Variance = diagonal(out.Covariance)
-	return out, nil
+	return out
 }
 
 // likely is the share that is kept of the way from the law's mean to another one: all of it up to the
-// farthest.
-func likely(law *gauss.Moments, mean []float64) (float64, error) {
-	way, whitened := mat.NewVecDense(len(mean), nil), mat.NewVecDense(len(mean), nil)
-	floats.SubTo(way.RawVector().Data, mean, law.Mean)
-	var c mat.Cholesky
-	if !c.Factorize(law.Covariance) || failed(c.SolveVecTo(whitened, way)) {
-		return 0, fmt.Errorf("law of records: %w", gauss.ErrImproper)
+// farthest. Weights count alone: the draws are too few for the inverse of a covariance of many.
+func likely(law *gauss.Moments, mean []float64) float64 {
+	far := 0.0
+	for i, x := range mean {
+		far += (x - law.Mean[i]) * (x - law.Mean[i]) / law.Variance[i] / float64(len(mean))
 	}
-	share := math.Sqrt(farthest * float64(len(mean)) / mat.Dot(way, whitened))
-	if !(share < 1) {
-		return 1, nil
-	}
-	return share, nil
+	return min(1, math.Sqrt(farthest/far))
 }
 
 // aside are the moments of single weights by the bends, as far as the law holds their means for likely:
 // beyond, the law's have as much of the mixture as the way is longer. Variances are the prior's at most.
-func aside(law, single *gauss.Moments, prior float64) (*gauss.Moments, error) {
-	share, err := likely(law, single.Mean)
-	if err != nil || share == 1 {
-		return single, err
+func aside(law, single *gauss.Moments, prior float64) *gauss.Moments {
+	share := likely(law, single.Mean)
+	if share == 1 {
+		return single
 	}
 	out := &gauss.Moments{Mean: make([]float64, len(law.Mean)), Variance: make([]float64, len(law.Mean))}
 	for i, x := range single.Mean {
@@ -159,5 +152,5 @@ func aside(law, single *gauss.Moments, prior float64) (*gauss.Moments, error) {
 		v := share*single.Variance[i] + (1-share)*law.Variance[i] + share*(1-share)*away*away
 		out.Variance[i] = min(v, 1/prior)
 	}
-	return out, nil
+	return out
 }

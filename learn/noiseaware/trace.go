@@ -104,15 +104,13 @@ func (t Trace) Posterior() (m, single *gauss.Moments, err error) {
 		return m, single, err
 	}
 	if !t.Whole && t.audible(v.at) && floats.Sum(cut.Variance)*t.Prior < told*float64(len(cut.Mean)) {
-		if m, err = towards(cut, m); err == nil {
-			m.Mean[len(m.Mean)-1] += v.at.columns.shift(m, v.at.rate, v.at.doubt)
-		}
+		m = towards(cut, m)
+		m.Mean[len(m.Mean)-1] += v.at.columns.shift(m, v.at.rate, v.at.doubt)
 	}
-	if t.Whole && err == nil {
-		single, err = aside(cut, single, t.Prior)
-		return m, single, err
+	if t.Whole {
+		return m, aside(cut, single, t.Prior), nil
 	}
-	return m, beside(cut, single, t.Prior), err
+	return m, beside(cut, single, t.Prior), nil
 }
 
 // told is the share of the prior's variance below which what follows from Of may move predictions.
