@@ -93,7 +93,8 @@ func longLogits(n, d int, sd float64, seed uint64) (truth []float64, tr Trace) {
 // TestTowards: a mean within half a standard deviation of the law's, as a root mean square, stays, and
 // another one is moved to there.
 func TestTowards(t *testing.T) {
-	law := &gauss.Moments{Mean: []float64{1, 2}, Variance: []float64{4, 1}, Covariance: mat.NewSymDense(2, []float64{4, 0, 0, 1})}
+	law := &gauss.Moments{Mean: []float64{1, 2}, Variance: []float64{4, 1},
+		Covariance: mat.NewSymDense(2, []float64{4, 0, 0, 1})}
 	other := mat.NewSymDense(2, []float64{1, 0.5, 0.5, 1})
 	for _, c := range []struct{ mean, want []float64 }{
 		{[]float64{1.8, 2.4}, []float64{1.8, 2.4}}, // .4 of both
