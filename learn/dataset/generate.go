@@ -16,7 +16,7 @@ import (
 // written with six significant digits.
 //
 // With the encoded row e(x) and weights w from the seed, scaled so that w'e(x) has
-// variance Signal^2:
+// variance Signal^2, or with Prior as N(0, I) draws them, b among them:
 //
 //	logistic: P(y = 1) = 1 / (1 + exp(-(w'e(x) + b)))
 //	linear:   y = w'e(x) + b + Noise * Gaussian
@@ -30,6 +30,7 @@ type Generator struct {
 	Signal      float64 // standard deviation of w'e(x)
 	Noise       float64 // standard deviation of the residual, linear only
 	Correlation float64 // of neighbouring features, in (-1, 1)
+	Prior       bool    // Weights are standard normal; Intercept and Signal count for nothing
 	Seed        uint64
 }
 
@@ -122,18 +123,22 @@ func (g Generator) schema() *Schema {
 	}
 	s.Target = Binary(generatedTarget, "0", "1")
 	if g.Linear {
-		reach := math.Ceil(5 * (g.Signal + g.Noise + 1))
+		reach := math.Ceil(5 * (g.signal() + g.Noise + 1))
 		s.Target = Standardised(generatedTarget, -reach, reach, 0, 1)
 	}
 	return s
 }
 
-// weights draws the direction from the seed and scales it to the signal.
+// weights draws the direction from the seed and scales it to the signal, unless the prior draws the length.
 func (g Generator) weights() []float64 {
 	rnd := newRand(g.Seed, streamWeights)
 	w := make([]float64, g.Features+1)
 	for j := range g.Features {
 		w[j] = rnd.NormFloat64()
+	}
+	if g.Prior {
+		w[g.Features] = rnd.NormFloat64()
+		return w
 	}
 	variance := 0.0
 	for i := range g.Features {
@@ -146,6 +151,14 @@ func (g Generator) weights() []float64 {
 	}
 	w[g.Features] = g.Intercept
 	return w
+}
+
+// signal is the standard deviation of w'e(x), or with Prior that of independent columns.
+func (g Generator) signal() float64 {
+	if g.Prior {
+		return math.Sqrt(float64(g.Features))
+	}
+	return g.Signal
 }
 
 // latent fills z with one draw of the autoregression.

@@ -54,8 +54,7 @@ func (t trace) assured(p *Posterior, g *geometry, e evidence, q *approximation) 
 func (g *geometry) joint(e evidence, q *approximation, doubt float64) (joint *mat.Dense,
 	noise *mat.SymDense, err error) {
 	d := g.factor.d
-	total := mat.NewSymDense(d, nil)
-	total.AddSym(q.by.scatter, e.Noise)
+	total := q.by.total(e.Noise)
 	var pull, response mat.Dense
 	if pull.Solve(total, q.by.pull) != nil {
 		return nil, nil, fmt.Errorf("response of the trace posterior: %w", ErrSingular)

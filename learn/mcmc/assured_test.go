@@ -23,7 +23,7 @@ func TestJointOfWeights(t *testing.T) {
 	}
 	h := mat.NewSymDense(d, []float64{0.5, 0.1, 0, 0.1, 0.4, -0.1, 0, -0.1, 0.7})
 	posterior := func(gradient []float64) (evidence, *approximation, []float64) {
-		e := evidence{At: []float64{0.5, -1, 2}, Gradient: gradient, Curvature: h, Noise: diagonal(2, 2, 2),
+		e := evidence{At: []float64{0.5, -1, 2}, Gradient: gradient, Curvature: h, Noise: 2,
 			Prior: diagonal(0.1, 0.2, 0.3)}
 		q, err := tracePosterior(e, nil)
 		if err != nil {
@@ -58,7 +58,7 @@ func TestJointOfWeights(t *testing.T) {
 		t.Errorf("covariance %v, want %v", mat.Formatted(joint), mat.Formatted(&want))
 	}
 	var whole mat.SymDense
-	whole.AddSym(h, e.Noise)
+	whole.AddSym(h, diagonal(e.Noise, e.Noise, e.Noise))
 	whole.SymRankOne(&whole, doubt*doubt, mat.NewVecDense(d, e.At))
 	u := g.factor.mulT(w)
 	near(t, "noise", mat.Inner(mat.NewVecDense(d, w), noise, mat.NewVecDense(d, w)),

@@ -13,8 +13,8 @@ import (
 type evidence struct {
 	At, Gradient []float64
 	Curvature    *mat.SymDense
-	// Noise is the covariance of the error of Gradient.
-	Noise *mat.SymDense
+	// Noise is the variance of the error of a coordinate of Gradient; errors are independent.
+	Noise float64
 	// CurvatureNoise is the standard deviation of the error of a diagonal entry of
 	// Curvature; other entries have sqrt(1/2) of it, independently. Products weighted 5 and 7
 	// have almost that.
@@ -60,30 +60,29 @@ func (e evidence) curvatures(r random) (draws []curved, average curved, err erro
 	return draws, average, nil
 }
 
-// posterior returns the posterior. Given the curvature H and that gradients are linear it is N(At + S (V^-1
-// H^-1 Gradient - Prior At), S), where V = H^-1 + H^-1 Noise H^-1 and S = (Prior + V^-1)^-1. H is known up to
-// noise, and has draws and their average from curvatures: a direction whose curvature can't be told from 0
-// keeps the prior's width. As far as the mean isn't steady over the draws, gradients are taken for those of
-// normal records in the place of linear ones. The prior enters once. docs/methods.md has the derivation.
-// Errors: ErrSingular.
+// posterior returns the posterior, the mixture of those by the arcs of all draws. If H is the curvature and
+// gradients are linear each is N(At + S (V^-1 H^-1 Gradient - Prior At), S), where V = H^-1 + H^-1 Noise H^-1
+// and S = (Prior + V^-1)^-1. H is known up to noise, and has draws and their average from curvatures: a
+// direction whose curvature can't be told from 0 keeps the prior's width. The prior enters once.
+// docs/methods.md has the derivation. Errors: ErrSingular.
 func (e evidence) posterior(draws []curved, average curved) (*approximation, error) {
-	f, err := e.turn(average)
-	if err != nil {
-		return nil, err
-	}
-	chords, arcs := newMoments(len(e.At)), newMoments(len(e.At))
+	all := newMoments(len(e.At))
+	length := math.Sqrt(dot(e.At, e.At))
 	for _, c := range draws {
-		if err := chords.given(e, e.chord(c)); err != nil {
+		l, err := newArcLaw(e, c)
+		if err != nil {
 			return nil, err
 		}
-		if err := arcs.given(e, e.arc(c, f)); err != nil {
+		var m *moments
+		if m, length, err = l.moments(length); err != nil {
 			return nil, err
 		}
+		all.n++
+		all.mix(m, 1/all.n)
 	}
-	chords.mix(arcs, 1-chords.steady())
-	by := e.arc(average, f)
+	by := e.arc(average, steepness(e.Logits, all.mean)/steepness(e.Logits, e.At))
 	keep, err := e.kept(by)
-	return &approximation{chords.mean, chords.covariance, keep, by}, err
+	return &approximation{all.mean, all.covariance, keep, by}, err
 }
 
 // kept is the share of a mean that the errors of a relation's start leave: the positive part of James and
@@ -92,8 +91,7 @@ func (e evidence) kept(r relation) (float64, error) {
 	if len(e.At) < 3 {
 		return 1, nil
 	}
-	total := mat.NewSymDense(len(e.At), nil)
-	total.AddSym(r.scatter, e.Noise)
+	total := r.total(e.Noise)
 	var whitened mat.VecDense
 	if whitened.SolveVec(total, r.start) != nil {
 		return 0, fmt.Errorf("trace posterior: %w", ErrSingular)
@@ -101,63 +99,28 @@ func (e evidence) kept(r relation) (float64, error) {
 	return max(0, 1-float64(len(e.At)-2)/mat.Dot(&whitened, r.start)), nil
 }
 
-// moments are those of a mixture of n Gaussians; of its covariance own is the prior's part.
+// moments are those of a mixture of n laws.
 type moments struct {
-	n               float64
-	mean            []float64
-	covariance, own *mat.SymDense
+	n          float64
+	mean       []float64
+	covariance *mat.SymDense
 }
 
-func newMoments(d int) *moments {
-	return &moments{0, make([]float64, d), mat.NewSymDense(d, nil), mat.NewSymDense(d, nil)}
-}
-
-// given adds the posterior under a relation.
-func (m *moments) given(e evidence, r relation) error {
-	mean, cov, err := e.given(r)
-	if err != nil {
-		return err
-	}
-	var own mat.Dense
-	own.Product(cov, e.Prior, cov)
-	m.n++
-	m.mix(&moments{1, mean, cov, symmetric(&own)}, 1/m.n)
-	return nil
-}
+func newMoments(d int) *moments { return &moments{0, make([]float64, d), mat.NewSymDense(d, nil)} }
 
 // mix replaces a share of the mixture by another one.
 func (m *moments) mix(o *moments, share float64) {
 	away := append([]float64(nil), o.mean...)
 	add(away, -1, m.mean)
 	add(m.mean, share, away)
-	for _, c := range []struct{ to, from *mat.SymDense }{{m.covariance, o.covariance}, {m.own, o.own}} {
-		var part mat.SymDense
-		part.ScaleSym(share, c.from)
-		c.to.ScaleSym(1-share, c.to)
-		c.to.AddSym(c.to, &part)
-	}
+	var part mat.SymDense
+	part.ScaleSym(share, o.covariance)
+	m.covariance.ScaleSym(1-share, m.covariance)
+	m.covariance.AddSym(m.covariance, &part)
 	m.covariance.SymRankOne(m.covariance, share*(1-share), mat.NewVecDense(len(away), away))
 }
 
-// steady is the share of the mean's square that isn't the spread of the mixture, across the mean and without
-// the prior's part; from 0 to 1.
-func (m *moments) steady() float64 {
-	d := len(m.mean)
-	length := dot(m.mean, m.mean)
-	if length == 0 {
-		return 0
-	}
-	if d < 3 {
-		return 1
-	}
-	v := mat.NewVecDense(d, m.mean)
-	along := (mat.Inner(v, m.covariance, v) - mat.Inner(v, m.own, v)) / length
-	across := mat.Trace(m.covariance) - mat.Trace(m.own) - along
-	return max(0, 1-float64(d-2)/float64(d-1)*across/length)
-}
-
 const (
-	turns          = 8    // of the iteration over the arc's slope
 	curvatureDraws = 100  // of the curvature: the moments' relative error is about a tenth
 	leastCurvature = 0.02 // of eigenvalues; the metric's is 1
 )
@@ -171,7 +134,7 @@ func (e evidence) likely(r random) (curved, error) {
 	n := float64(len(e.At))
 	noise := e.CurvatureNoise * e.CurvatureNoise
 	if noise == 0 {
-		return curved{h: e.Curvature}, nil
+		return curved{e.Curvature, e.lost()}, nil
 	}
 	const guess, doubt = 0.4, 0.25 * 0.25
 	mean := e.shape(math.Exp(0.15 * r.normal()))
@@ -194,6 +157,12 @@ func (e evidence) likely(r random) (curved, error) {
 	}
 	h, err := law.given(e.Curvature, noise, r)
 	return curved{h, m * (n - size)}, err
+}
+
+// lost is what an exact curvature lacks along At, if the arc has this curvature there.
+func (e evidence) lost() float64 {
+	at := mat.NewVecDense(len(e.At), e.At)
+	return e.Logits * e.Logits / probit * mat.Inner(at, e.Curvature, at)
 }
 
 // shape is I - (1 - radial) rr', for logits of a spread times that at At.
@@ -240,12 +209,14 @@ type relation struct {
 	pull, scatter *mat.SymDense
 }
 
-// chord takes gradients for linear in the weights.
-func (e evidence) chord(c curved) relation {
-	start := mat.NewVecDense(len(e.At), nil)
-	start.MulVec(c.h, mat.NewVecDense(len(e.At), e.At))
-	start.AddVec(start, mat.NewVecDense(len(e.At), e.Gradient))
-	return relation{start, c.h, c.h}
+// total is the covariance of the start.
+func (r relation) total(noise float64) *mat.SymDense {
+	out := mat.NewSymDense(r.scatter.SymmetricDim(), nil)
+	out.CopySym(r.scatter)
+	for i := range r.scatter.SymmetricDim() {
+		out.SetSym(i, i, out.At(i, i)+noise)
+	}
+	return out
 }
 
 // arc takes records for normal: by Stein's identity a gradient is linear in the weights but for the
@@ -254,56 +225,16 @@ func (e evidence) arc(c curved, f float64) relation {
 	d := len(e.At)
 	full, scatter := mat.NewSymDense(d, nil), mat.NewSymDense(d, nil)
 	full.CopySym(c.h)
+	at := mat.NewVecDense(d, e.At)
 	if square := dot(e.At, e.At); square > 0 {
-		full.SymRankOne(full, c.lost/square, mat.NewVecDense(d, e.At))
+		full.SymRankOne(full, c.lost/square, at)
 	}
-	l := e.chord(curved{h: full})
+	start := mat.NewVecDense(d, nil)
+	start.MulVec(full, at)
+	start.AddVec(start, mat.NewVecDense(d, e.Gradient))
 	full.ScaleSym(f, full)
 	scatter.ScaleSym(f, c.h)
-	l.scatter = scatter
-	return l
-}
-
-// turn returns f of arc at the posterior's mean for a curvature. With a normal distribution function
-// in the place of the logistic one the mean slope is the one at 0 over sqrt(1 + pi s^2/8), for logits
-// of standard deviation s ([MacKay92]).
-func (e evidence) turn(c curved) (float64, error) {
-	slope := func(w []float64) float64 {
-		return 1 / math.Sqrt(8/math.Pi+e.Logits*e.Logits*dot(w, w))
-	}
-	f := 1.0
-	for range turns {
-		m, _, err := e.given(e.arc(c, f))
-		if err != nil {
-			return 0, err
-		}
-		f = slope(m) / slope(e.At)
-	}
-	return f, nil
-}
-
-// given is the posterior under a relation, with its covariance.
-func (e evidence) given(l relation) (mean []float64, cov *mat.SymDense, err error) {
-	d := len(e.At)
-	total := mat.NewSymDense(d, nil)
-	total.AddSym(l.scatter, e.Noise)
-	// The precision is K (S + Noise)^-1 K with the prior's, for the pull K and the scatter S.
-	var inner, precision mat.Dense
-	var pull, way mat.VecDense
-	if inner.Solve(total, l.pull) != nil || pull.SolveVec(total, l.start) != nil {
-		return nil, nil, fmt.Errorf("trace posterior: %w", ErrSingular)
-	}
-	precision.Mul(l.pull, &inner)
-	precision.Add(&precision, e.Prior)
-	var chol mat.Cholesky
-	cov = mat.NewSymDense(d, nil)
-	if !chol.Factorize(symmetric(&precision)) || chol.InverseTo(cov) != nil {
-		return nil, nil, fmt.Errorf("trace posterior: %w", ErrSingular)
-	}
-	way.MulVec(l.pull, &pull)
-	mean = make([]float64, d)
-	mat.NewVecDense(d, mean).MulVec(cov, &way)
-	return mean, cov, nil
+	return relation{start, full, scatter}
 }
 
 // symmetric is the symmetric part of a square matrix.

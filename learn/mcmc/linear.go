@@ -56,9 +56,15 @@ func cholesky(a []float64, d int, floor float64) (triangle, bool) {
 	return f, true
 }
 
-// firm factors a matrix whose entries have errors of standard deviation noise: it adds
-// shift on the diagonal, and more until the result is positive definite.
+// firm factors a matrix whose entries have errors of standard deviation noise, as ridged makes it.
 func firm(a []float64, d int, shift, noise float64) triangle {
+	_, f := ridged(a, d, shift, noise)
+	return f
+}
+
+// ridged returns a matrix whose entries have errors of standard deviation noise with shift on the diagonal,
+// and more until it is positive definite, and its factor.
+func ridged(a []float64, d int, shift, noise float64) ([]float64, triangle) {
 	ridge := shift + float64(noise*2*math.Sqrt(float64(d)))
 	for {
 		b := append([]float64(nil), a...)
@@ -66,7 +72,7 @@ func firm(a []float64, d int, shift, noise float64) triangle {
 			b[i*d+i] += ridge
 		}
 		if f, ok := cholesky(b, d, shift/2); ok {
-			return f
+			return b, f
 		}
 		ridge = 2*ridge + 0x1p-20
 	}

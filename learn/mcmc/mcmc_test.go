@@ -152,14 +152,14 @@ func tracePosterior(e evidence, r random) (*approximation, error) {
 func TestTracePosterior(t *testing.T) {
 	one := func(v float64) *mat.SymDense { return mat.NewSymDense(1, []float64{v}) }
 	q, err := tracePosterior(evidence{At: []float64{0}, Gradient: []float64{2}, Curvature: one(1),
-		Noise: one(10), Prior: one(1)}, nil)
+		Noise: 10, Prior: one(1)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	near(t, "variance", q.covariance.At(0, 0), 11./12, 1e-12)
 	near(t, "mean", q.mean[0], 2./12, 1e-12)
 	wider, err := tracePosterior(evidence{At: []float64{0}, Gradient: []float64{2}, Curvature: one(1),
-		Noise: one(10), Prior: one(1), CurvatureNoise: 0.5}, dice{rand.New(rand.NewPCG(3, 4))})
+		Noise: 10, Prior: one(1), CurvatureNoise: 0.5}, dice{rand.New(rand.NewPCG(3, 4))})
 	if err != nil || !(wider.covariance.At(0, 0) > q.covariance.At(0, 0)) {
 		t.Errorf("the curvature's error changes the variance from %v to %v, %v", q.covariance.At(0, 0),
 			wider.covariance.At(0, 0), err)
@@ -172,11 +172,10 @@ func TestTraceOfNoise(t *testing.T) {
 	const d = 20
 	r := rand.New(rand.NewPCG(7, 8))
 	e := evidence{At: make([]float64, d), Gradient: make([]float64, d), Curvature: mat.NewSymDense(d, nil),
-		Noise: mat.NewSymDense(d, nil), Prior: mat.NewSymDense(d, nil), Logits: 0.05}
+		Noise: 16, Prior: mat.NewSymDense(d, nil), Logits: 0.05}
 	for i := range d {
 		e.Gradient[i] = 4 * r.NormFloat64()
 		e.Curvature.SetSym(i, i, 0.4)
-		e.Noise.SetSym(i, i, 16)
 		e.Prior.SetSym(i, i, 0.001)
 	}
 	kept := func() float64 {
@@ -196,22 +195,21 @@ func TestTraceOfNoise(t *testing.T) {
 	// Records are normal, and in direction 0 the state is three times as far as the weights.
 	slope := func(w float64) float64 { return 1 / math.Sqrt(8/math.Pi+e.Logits*e.Logits*w*w) }
 	clear(e.Gradient)
-	e.At[0] = 120
+	e.At[0], e.Noise = 120, 0.001
 	e.Gradient[0] = 0.64 * (40*slope(40) - 120*slope(120))
 	for i := range d {
-		e.Noise.SetSym(i, i, 1)
 		e.Curvature.SetSym(i, i, 0.64*slope(120))
 	}
 	along := e.Curvature.At(0, 0) * (8 / math.Pi) * slope(120) * slope(120)
 	c := curved{h: e.Curvature, lost: e.Curvature.At(0, 0) - along}
 	e.Curvature.SetSym(0, 0, along)
-	f, err := e.turn(c)
+	l, err := newArcLaw(e, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, _, err := e.given(e.arc(c, f))
-	if err != nil || math.Abs(m[0]-40) > 4 {
-		t.Errorf("the arc finds %.1f, %v, want 40", m[0], err)
+	m, _, err := l.moments(120)
+	if err != nil || math.Abs(m.mean[0]-40) > 4 {
+		t.Errorf("the arc finds %.1f, %v, want 40", m.mean[0], err)
 	}
 }
 

@@ -184,7 +184,7 @@ func (t trace) class(g *geometry, e evidence) (noiseaware.Class, bool) {
 	g.factor.solveT(c.Point)
 	row := g.factor.row(d - 1)
 	c.Score = dot(row, e.Gradient)
-	c.ScoreSD = math.Sqrt(e.Noise.At(0, 0) * dot(row, row))
+	c.ScoreSD = math.Sqrt(e.Noise * dot(row, row))
 	return c, true
 }
 

@@ -212,6 +212,7 @@ func (b *base) Fold(round int, raw, sum []int64) ([]int64, error) {
 			clear(s.first)
 			clear(s.second)
 		}
+		copy(s.bent, s.theta[0])
 		err = accumulate(s.curve, sum)
 	default:
 		err = b.move.fold(b.geometry(s), s, sum)
@@ -230,9 +231,9 @@ func (b *base) Fold(round int, raw, sum []int64) ([]int64, error) {
 // of a single round may carry the search.
 const pace = 4
 
-// far is the root mean square of the coordinates in phi of weights that give the records' logits a
-// standard deviation of 2. Noise must not carry a search beyond: there probabilities are 0 or 1, and
-// gradients tell little.
+// far is the root mean square of the coordinates in phi of weights that give the records' logits a standard
+// deviation of 2, in the metric of the products alone. Noise must not carry a search beyond: there
+// probabilities are 0 or 1, and gradients tell little.
 func (b *base) far() float64 {
 	return math.Sqrt(float64(b.cfg.Temper*float64(b.cfg.Records)) / float64(b.cfg.Features))
 }

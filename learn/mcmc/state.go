@@ -23,13 +23,14 @@ type state struct {
 	folded, tested, accepted, kept *int64
 	gram, curve                    []int64   // sums of products of the two stages
 	theta                          [][]int64 // the chains' weights
+	bent                           []int64   // Trace: where curve was measured
 	first, second                  []int64   // Trace: sums of gradients and of states; HMC: start, momentum
 	kinetic                        []int64   // HMC: kinetic energy at the start
 	draws                          []int64   // by draw, chain and weight
 }
 
 func (c Config) stateDim() int {
-	return 5 + 2*c.products() + c.Chains*c.Features + 2*c.Features + c.Keep*c.Chains*c.Features
+	return 5 + 2*c.products() + c.Chains*c.Features + 3*c.Features + c.Keep*c.Chains*c.Features
 }
 
 func (c Config) open(raw []int64) (*state, error) {
@@ -54,6 +55,7 @@ func (c Config) open(raw []int64) (*state, error) {
 	for range c.Chains {
 		s.theta = append(s.theta, take(c.Features))
 	}
+	s.bent = take(c.Features)
 	s.first, s.second = take(c.Features), take(c.Features)
 	s.draws = take(c.Keep * c.Chains * c.Features)
 	return s, nil

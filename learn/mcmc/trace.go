@@ -89,48 +89,35 @@ func (t trace) fold(g *geometry, s *state, sum []int64) error {
 // to the mode is that of a prior of this standard deviation.
 const reach = 2.5
 
-// newton moves the state to the mean of n rounds' states plus a step of Newton's method with
-// the mean gradient there, times a rate. A reach above 0 holds it back where the gradient
+// newton moves the state to the mean of n rounds' states plus a step to the mode by the mean gradient there,
+// times a rate. A prior with a standard deviation of reach around the mean holds it back where the gradient
 // can't be told from its noise.
 func (t trace) newton(g *geometry, s *state, n, rate, reach float64) error {
-	d := t.cfg.Features
 	mean, step := reals(s.second), reals(s.first)
 	scale(mean, 1/n)
 	scale(step, 1/n)
 	back := append([]float64(nil), mean...)
 	g.factor.solve(back)
 	add(step, -t.cfg.PriorPrecision, back)
-	// The curvature is between 0 and 1 in these coordinates: a noisy one counts in part, with
-	// a guess for the rest.
-	const guess, spread = 0.4, 0.25
-	h, noise := t.curvature(g, s)
-	part := spread * spread / (spread*spread + float64(noise*noise))
-	scale(h, part)
-	ridge := 0.1 + float64((1-part)*guess)
-	if reach > 0 {
-		ridge += float64(t.noise(g)*t.noise(g)) / n / float64(guess*float64(reach*reach))
-	}
-	f := firm(h, d, ridge, float64(part*noise)/8)
-	f.solve(step)
-	f.solveT(step)
-	return put(s.theta[0], g.moved(mean, step, float64(rate*t.damped(step))))
+	hold := float64(t.noise(g)*t.noise(g)) / n / float64(0.4*float64(reach*reach))
+	step = t.arced(g, s).step(g.factor.mulT(mean), step, hold)
+	return put(s.theta[0], g.moved(mean, step, float64(rate*g.damped(step))))
 }
 
 // damped is the share of a step of Newton's method to take. A step that moves the records' logits by s, as a
 // root mean square, may find a curvature that is larger by a factor of e^s: the share is log(1 + s)/s, that
 // of [STD19] for generalized self-concordant functions.
-func (t trace) damped(step []float64) float64 {
-	s := float64(t.logits() * math.Sqrt(dot(step, step)))
+func (g *geometry) damped(step []float64) float64 {
+	s := float64(g.logits() * math.Sqrt(dot(step, step)))
 	if s < 1e-6 {
 		return 1
 	}
 	return logOf(1+s) / s
 }
 
-// logits is the root mean square of the records' logits by unit of distance from 0 in phi.
-func (t trace) logits() float64 {
-	return 2 / math.Sqrt(float64(t.cfg.Temper*float64(t.cfg.Records)))
-}
+// logits is the root mean square of the records' logits by unit of distance from 0 in phi, in all directions
+// alike.
+func (g *geometry) logits() float64 { return g.norm / math.Sqrt(float64(g.factor.d)) }
 
 // curvature is the mean of the noisy curvatures in phi, by rows, and the standard deviation
 // of the noise on a diagonal entry.
@@ -148,16 +135,14 @@ func (t trace) evidence(g *geometry, s *state) evidence {
 	d := t.cfg.Features
 	n := float64(t.done(s))
 	e := evidence{At: reals(s.second), Gradient: reals(s.first), Curvature: mat.NewSymDense(d, nil),
-		Noise: mat.NewSymDense(d, nil), Prior: t.prior(g, t.cfg.PriorPrecision)}
+		Noise: t.noise(g) * t.noise(g) / n, Prior: t.prior(g, t.cfg.PriorPrecision)}
 	scale(e.At, 1/n)
 	scale(e.Gradient, 1/n)
 	e.At = g.factor.mulT(e.At)
 	h, noise := t.curvature(g, s)
 	e.CurvatureNoise = noise
-	e.Logits = t.logits()
-	variance := t.noise(g) * t.noise(g) / n
+	e.Logits = g.logits()
 	for i := range d {
-		e.Noise.SetSym(i, i, variance)
 		for j := i; j < d; j++ {
 			e.Curvature.SetSym(i, j, h[i*d+j])
 		}

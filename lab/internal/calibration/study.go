@@ -21,6 +21,9 @@ func Studies() []study.Study {
 				"every method, in four worlds of 16,000 rows and eight others"},
 		{Name: "calibration-rare", Run: sweep("calibration-rare", rare, func(int) int { return 30 }),
 			About: "the same in ten worlds in which few records have one of the classes"},
+		{Name: "calibration-prior", Run: sweep("calibration-prior", priors, func(int) int { return 60_000 }),
+			About: "the same in ten worlds whose weights are drawn from the prior, as simulation-based calibration " +
+				"draws them"},
 		{Name: "calibration-real", Run: genuine,
 			About: "log-likelihood with and without the privacy noise on Adult, RANDHIE, abalone and wine"},
 		{Name: "calibration-drawn",

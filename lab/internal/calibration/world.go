@@ -22,6 +22,7 @@ type world struct {
 	Epsilon     float64
 	Intercept   float64 // 0: the generator's default
 	Signal      float64 // standard deviation of logits, or predictions; 0: the generator's default
+	Prior       bool    // weights are drawn from the prior, with the intercept, whatever the signal is
 }
 
 func (w world) model() pvi.Model {
@@ -41,6 +42,9 @@ func (w world) describe() string {
 	if w.Signal != 0 {
 		s += fmt.Sprintf(", signal %g", w.Signal)
 	}
+	if w.Prior {
+		s += ", weights drawn from the prior"
+	}
 	return s
 }
 
@@ -56,6 +60,7 @@ func (w world) load(seed uint64) (*experiment.Data, []float64, error) {
 	if w.Signal != 0 {
 		g.Signal = w.Signal
 	}
+	g.Prior = w.Prior
 	made, err := g.Generate()
 	if err != nil {
 		return nil, nil, err
