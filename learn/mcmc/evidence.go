@@ -134,7 +134,7 @@ func (e evidence) likely(r random) (curved, error) {
 	n := float64(len(e.At))
 	noise := e.CurvatureNoise * e.CurvatureNoise
 	if noise == 0 {
-		return curved{e.Curvature, e.lost()}, nil
+		return curved{e.Curvature, e.lost(e.Curvature, 0)}, nil
 	}
 	const guess, doubt = 0.4, 0.25 * 0.25
 	mean := e.shape(math.Exp(0.15 * r.normal()))
@@ -156,13 +156,32 @@ func (e evidence) likely(r random) (curved, error) {
 		return curved{}, err
 	}
 	h, err := law.given(e.Curvature, noise, r)
-	return curved{h, m * (n - size)}, err
+	if err != nil {
+		return curved{}, err
+	}
+	return curved{h, e.lost(h, m*(n-size))}, nil
 }
 
-// lost is what an exact curvature lacks along At, if the arc has this curvature there.
-func (e evidence) lost() float64 {
+// abnormal is the standard deviation, of itself, of what large logits take from a curvature by the law of
+// normal records, if they aren't normal.
+const abnormal = 0.2
+
+// lost is what a curvature lacks along At: that by which the arc has this curvature there, and by normal
+// records as far as its noise, which counts as often as logits are long, hides that.
+func (e evidence) lost(h *mat.SymDense, normal float64) float64 {
 	at := mat.NewVecDense(len(e.At), e.At)
-	return e.Logits * e.Logits / probit * mat.Inner(at, e.Curvature, at)
+	length := dot(e.At, e.At)
+	if length == 0 {
+		return 0
+	}
+	times := e.Logits * e.Logits * length / probit
+	own := times * mat.Inner(at, h, at) / length
+	noise, doubt := times*e.CurvatureNoise, abnormal*normal
+	if noise == 0 {
+		return own
+	}
+	part := doubt * doubt / (doubt*doubt + noise*noise)
+	return part*own + (1-part)*normal
 }
 
 // shape is I - (1 - radial) rr', for logits of a spread times that at At.

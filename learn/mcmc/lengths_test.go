@@ -27,7 +27,7 @@ func TestLengths(t *testing.T) {
 	h.ScaleSym(0.6*steepness(e.Logits, e.At)/steepness(0, e.At), h)
 	c := curved{h, 0}
 	e.Curvature = h
-	c.lost = e.lost()
+	c.lost = e.lost(h, 0)
 	l, err := newArcLaw(e, c)
 	if err != nil {
 		t.Fatal(err)

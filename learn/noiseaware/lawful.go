@@ -14,7 +14,7 @@ import (
 // the points, which grows as the arc's does. The mode is no posterior mean where logits are long: scores
 // tell the direction of the weights then, and as lengths grow so do the ways across it that tell as much.
 type lawful struct {
-	law          *recordsLaw // of some of the records
+	law          *expected // by some of the records
 	prior, error float64
 	score, point []float64 // scores without what the law of all records has beside that of some, at the mode
 	steep        func(w []float64) float64
@@ -29,9 +29,9 @@ type lawful struct {
 func newLawful(t Trace, l *recordsLaw, by revealed, mode []float64) *lawful {
 	d := len(mode)
 	vector := func() *mat.VecDense { return mat.NewVecDense(d, nil) }
-	f := &lawful{law: l.some(), prior: t.Prior, error: by.curvature.noise, point: mean(t.Points, by.weights),
-		noise: t.Variance(by.weights), way: vector(), residual: vector(), solved: vector(),
-		scatter: mat.NewSymDense(d, nil)}
+	f := &lawful{law: l.some().expected(), prior: t.Prior, error: by.curvature.noise,
+		point: mean(t.Points, by.weights), noise: t.Variance(by.weights),
+		way: vector(), residual: vector(), solved: vector(), scatter: mat.NewSymDense(d, nil)}
 	slope := func(w []float64) float64 {
 		_, v := by.columns.logit(w, nil, nil)
 		return 1 / math.Sqrt(v)
@@ -91,16 +91,37 @@ func (l *recordsLaw) some() *recordsLaw {
 	return out
 }
 
-// mean returns the expected scores.
-func (l *recordsLaw) mean(w []float64) []float64 {
-	mu := make([]float64, len(w))
-	each := l.records / float64(len(l.x))
-	for n, x := range l.x {
-		p := 1 / (1 + math.Exp(-floats.Dot(w, x)))
-		floats.AddScaled(mu, each*p, l.score[1][n])
-		floats.AddScaled(mu, each*(1-p), l.score[0][n])
+// expected are the expected scores of records by their weights.
+type expected struct {
+	x, more *mat.Dense    // by record: columns, and the score by class 1 over that by class 0
+	none    *mat.VecDense // the score if all are of class 0
+	p, mu   *mat.VecDense
+	each    float64
+}
+
+// expected are those of a law.
+func (l *recordsLaw) expected() *expected {
+	n, d := len(l.x), len(l.x[0])
+	e := &expected{x: mat.NewDense(n, d, nil), more: mat.NewDense(n, d, nil), none: mat.NewVecDense(d, nil),
+		p: mat.NewVecDense(n, nil), mu: mat.NewVecDense(d, nil), each: l.records / float64(n)}
+	for i, x := range l.x {
+		e.x.SetRow(i, x)
+		floats.SubTo(e.more.RawRowView(i), l.score[1][i], l.score[0][i])
+		floats.Add(e.none.RawVector().Data, l.score[0][i])
 	}
-	return mu
+	return e
+}
+
+// mean returns the scores that are expected, up to the next call.
+func (e *expected) mean(w []float64) []float64 {
+	e.p.MulVec(e.x, mat.NewVecDense(len(w), w))
+	for i, a := range e.p.RawVector().Data {
+		e.p.SetVec(i, 1/(1+math.Exp(-a)))
+	}
+	e.mu.MulVec(e.more.T(), e.p)
+	e.mu.AddVec(e.mu, e.none)
+	e.mu.ScaleVec(e.each, e.mu)
+	return e.mu.RawVector().Data
 }
 
 // farthest is the mean square of the distance from the law's mean, in its standard deviations, to which
