@@ -18,7 +18,6 @@ type arced struct {
 
 // arced returns the law by the measured curvature, which counts in part, with its mean for the rest.
 func (t trace) arced(g *geometry, s *state) arced {
-	const guess, doubt = 0.4, 0.25 * 0.25
 	d := t.cfg.Features
 	at := g.factor.mulT(reals(s.bent))
 	full, noise := t.curvature(g, s)
@@ -29,8 +28,7 @@ func (t trace) arced(g *geometry, s *state) arced {
 	for i := range d {
 		sum += full[i*d+i]
 	}
-	told := doubt / (doubt + float64(variance*float64(d))/float64(size*size))
-	mean := min(0.8, max(0.05, guess+float64(told*(sum/size-guess))))
+	mean, _ := meanCurvature(sum, size, d, variance)
 	part := doubt / (doubt + variance)
 	scale(full, part)
 	for i := range d {
@@ -42,7 +40,17 @@ func (t trace) arced(g *geometry, s *state) arced {
 		}
 	}
 	full, _ = ridged(full, d, mean/4, float64(part*noise)/8)
-	return arced{g.logits(), full, t.precision(g), steepness(g.logits(), at)}
+	return arced{g.logits(), full, t.precision(g, t.cfg.PriorPrecision), steepness(g.logits(), at)}
+}
+
+// Before it is measured a curvature in phi has the mean guess on its diagonal, with the variance doubt.
+const guess, doubt = 0.4, 0.25 * 0.25
+
+// meanCurvature is what a noisy curvature of d columns tells of the mean of its diagonal, with a trace as of
+// size columns, and the share that the measurement has in it. variance is that of an entry's noise.
+func meanCurvature(trace, size float64, d int, variance float64) (mean, share float64) {
+	share = doubt / (doubt + float64(variance*float64(d))/float64(size*size))
+	return min(0.8, max(0.05, guess+float64(share*(trace/size-guess)))), share
 }
 
 // steepness is about the mean slope of the logistic function at weights, over a constant.
@@ -50,15 +58,16 @@ func steepness(logits float64, w []float64) float64 {
 	return 1 / math.Sqrt(probit+float64(float64(logits*logits)*dot(w, w)))
 }
 
-// precision is the prior's in phi, by rows.
-func (t trace) precision(g *geometry) []float64 {
+// precision is in phi, by rows, that of a prior with this precision of all slopes.
+func (t trace) precision(g *geometry, slopes float64) []float64 {
 	d := t.cfg.Features
 	out := make([]float64, d*d)
 	for i := range d {
 		row := out[i*d : (i+1)*d]
 		row[i] = 1
 		g.factor.solveT(row)
-		scale(row, t.cfg.PriorPrecision)
+		scale(row[:d-1], slopes)
+		row[d-1] *= t.cfg.PriorPrecision
 		g.factor.solve(row)
 	}
 	return out

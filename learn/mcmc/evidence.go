@@ -136,11 +136,9 @@ func (e evidence) likely(r random) (curved, error) {
 	if noise == 0 {
 		return curved{e.Curvature, e.lost(e.Curvature, 0)}, nil
 	}
-	const guess, doubt = 0.4, 0.25 * 0.25
 	mean := e.shape(math.Exp(0.15 * r.normal()))
 	size := mat.Trace(mean)
-	share := doubt / (doubt + noise*n/(size*size))
-	m := min(0.8, max(0.05, guess+share*(mat.Trace(e.Curvature)/size-guess)))
+	m, share := meanCurvature(mat.Trace(e.Curvature), size, len(e.At), noise)
 	distance := 0.0
 	for i := range e.At {
 		for j := range e.At {

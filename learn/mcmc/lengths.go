@@ -166,8 +166,10 @@ func (l *arcLaw) moments(from float64) (*moments, float64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	d := len(l.values)
-	out := newMoments(d)
+	if l.logits == 0 { // f is the same for all lengths
+		return l.outward(&moments{1, top.mean, top.covariance}), top.length, nil
+	}
+	out := newMoments(len(l.values))
 	take := func(s *sphere) float64 {
 		density := math.Exp(s.log - top.log)
 		out.n += density
@@ -186,12 +188,14 @@ func (l *arcLaw) moments(from float64) (*moments, float64, error) {
 			}
 		}
 	}
-	if l.logits == 0 { // f is the same for all lengths
-		out.mean, out.covariance = top.mean, top.covariance
-	}
+	return l.outward(out), top.length, nil
+}
+
+// outward are moments in the eigenvectors of H in those of phi.
+func (l *arcLaw) outward(m *moments) *moments {
 	var mean mat.VecDense
 	var cov mat.Dense
-	mean.MulVec(&l.vectors, mat.NewVecDense(d, out.mean))
-	cov.Product(&l.vectors, out.covariance, l.vectors.T())
-	return &moments{1, mean.RawVector().Data, symmetric(&cov)}, top.length, nil
+	mean.MulVec(&l.vectors, mat.NewVecDense(len(m.mean), m.mean))
+	cov.Product(&l.vectors, m.covariance, l.vectors.T())
+	return &moments{1, mean.RawVector().Data, symmetric(&cov)}
 }

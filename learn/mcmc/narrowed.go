@@ -24,20 +24,7 @@ func (t trace) narrowed(g *geometry, e evidence) (evidence, bool) {
 	return e, true
 }
 
-// prior is the precision in phi of a prior with this precision of all slopes.
+// prior is precision as a matrix.
 func (t trace) prior(g *geometry, slopes float64) *mat.SymDense {
-	d := t.cfg.Features
-	out := mat.NewSymDense(d, nil)
-	for i := range d {
-		unit := make([]float64, d)
-		unit[i] = 1
-		g.factor.solveT(unit)
-		scale(unit[:d-1], slopes)
-		unit[d-1] *= t.cfg.PriorPrecision
-		g.factor.solve(unit)
-		for j := i; j < d; j++ {
-			out.SetSym(i, j, unit[j])
-		}
-	}
-	return out
+	return mat.NewSymDense(t.cfg.Features, t.precision(g, slopes))
 }

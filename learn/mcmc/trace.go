@@ -80,19 +80,19 @@ func (t trace) fold(g *geometry, s *state, sum []int64) error {
 		return nil
 	}
 	if st == warming {
-		return t.newton(g, s, 2, min(1, 4/(n+2)), t.far())
+		return t.onward(g, s, 2, min(1, 4/(n+2)), t.far())
 	}
-	return t.newton(g, s, n, 1, reach)
+	return t.onward(g, s, n, 1, reach)
 }
 
 // reach is the distance in phi from where the warm rounds end to the mode, about: the step
 // to the mode is that of a prior of this standard deviation.
 const reach = 2.5
 
-// newton moves the state to the mean of n rounds' states plus a step to the mode by the mean gradient there,
+// onward moves the state to the mean of n rounds' states plus a step to the mode by the mean gradient there,
 // times a rate. A prior with a standard deviation of reach around the mean holds it back where the gradient
 // can't be told from its noise.
-func (t trace) newton(g *geometry, s *state, n, rate, reach float64) error {
+func (t trace) onward(g *geometry, s *state, n, rate, reach float64) error {
 	mean, step := reals(s.second), reals(s.first)
 	scale(mean, 1/n)
 	scale(step, 1/n)
@@ -104,7 +104,7 @@ func (t trace) newton(g *geometry, s *state, n, rate, reach float64) error {
 	return put(s.theta[0], g.moved(mean, step, float64(rate*g.damped(step))))
 }
 
-// damped is the share of a step of Newton's method to take. A step that moves the records' logits by s, as a
+// damped is the share of a step to the mode to take. A step that moves the records' logits by s, as a
 // root mean square, may find a curvature that is larger by a factor of e^s: the share is log(1 + s)/s, that
 // of [STD19] for generalized self-concordant functions.
 func (g *geometry) damped(step []float64) float64 {
