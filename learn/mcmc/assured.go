@@ -49,22 +49,14 @@ func (t trace) assured(p *Posterior, g *geometry, e evidence, q *approximation) 
 
 // joint is the covariance of the mean with the errors of the gradient where all weights are 0, and the
 // covariance of these, both of the weights: of the noise, of sampling, and of the flat curvature, with this
-// standard deviation, times the way. The mean of several curvatures is shorter than that by the mean
-// curvature, and so is its derivative.
+// standard deviation, times the way.
 func (g *geometry) joint(e evidence, q *approximation, doubt float64) (joint *mat.Dense,
 	noise *mat.SymDense, err error) {
 	d := g.factor.d
 	total := q.by.total(e.Noise)
-	var pull, response mat.Dense
-	if pull.Solve(total, q.by.pull) != nil {
-		return nil, nil, fmt.Errorf("response of the trace posterior: %w", ErrSingular)
-	}
-	response.Mul(q.covariance, pull.T())
-	whole := mat.NewVecDense(d, nil)
-	whole.MulVec(&response, q.by.start)
-	share := 0.0
-	if length := mat.Dot(whole, whole); length > 0 {
-		share = q.keep * max(0, mat.Dot(whole, mat.NewVecDense(d, q.mean))/length)
+	response, err := e.response(q, total)
+	if err != nil {
+		return nil, nil, err
 	}
 	total.SymRankOne(total, doubt*doubt, mat.NewVecDense(d, e.At))
 	factor := mat.NewTriDense(d, mat.Lower, nil)
@@ -74,8 +66,7 @@ func (g *geometry) joint(e evidence, q *approximation, doubt float64) (joint *ma
 		}
 	}
 	var inner, outer mat.Dense
-	inner.Product(&response, total, factor.T())
-	inner.Scale(share*noiseaware.Steeper(q.keep, d), &inner)
+	inner.Product(response, total, factor.T())
 	joint = mat.NewDense(d, d, nil)
 	for j := range d {
 		column := mat.Col(nil, j, &inner)
@@ -84,4 +75,28 @@ func (g *geometry) joint(e evidence, q *approximation, doubt float64) (joint *ma
 	}
 	outer.Product(factor, total, factor.T())
 	return joint, symmetric(&outer), nil
+}
+
+// response is the derivative of the mean by the start, whose errors have the covariance total: that of one
+// normal law by the mean curvature, times what makes its mean as long along the start as that of several.
+func (e evidence) response(q *approximation, total *mat.SymDense) (*mat.Dense, error) {
+	d := len(e.At)
+	var pull, precision mat.Dense
+	if pull.Solve(total, q.by.pull) != nil {
+		return nil, fmt.Errorf("response of the trace posterior: %w", ErrSingular)
+	}
+	precision.Mul(q.by.pull, &pull)
+	precision.Add(&precision, e.Prior)
+	out := new(mat.Dense)
+	if out.Solve(symmetric(&precision), pull.T()) != nil {
+		return nil, fmt.Errorf("response of the trace posterior: %w", ErrSingular)
+	}
+	whole := mat.NewVecDense(d, nil)
+	whole.MulVec(out, q.by.start)
+	share := 0.0
+	if along := mat.Dot(whole, q.by.start); along > 0 {
+		share = q.keep * max(0, mat.Dot(q.by.start, mat.NewVecDense(d, q.mean))/along)
+	}
+	out.Scale(share*noiseaware.Steeper(q.keep, d), out)
+	return out, nil
 }

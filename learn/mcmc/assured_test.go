@@ -2,6 +2,7 @@ package mcmc
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -63,6 +64,52 @@ func TestJointOfWeights(t *testing.T) {
 	u := g.factor.mulT(w)
 	near(t, "noise", mat.Inner(mat.NewVecDense(d, w), noise, mat.NewVecDense(d, w)),
 		mat.Inner(mat.NewVecDense(d, u), &whole, mat.NewVecDense(d, u)), 1e-9)
+}
+
+// TestResponseToNoise: where scores are noise alone, and curvatures too, the mean times the scores where all
+// weights are 0 is on average what the response says of it. By the covariance of the mixture, which is widest
+// along the mean, it was half of that. The sum of 40 has a relative error of about .06.
+func TestResponseToNoise(t *testing.T) {
+	const d, curved, noise, doubt, length = 16, 0.05, 6, 0.4, 80
+	rng := rand.New(rand.NewPCG(3, 4))
+	prior := mat.NewSymDense(d, nil)
+	got, said := 0.0, 0.0
+	for seed := range uint64(40) {
+		e := evidence{At: make([]float64, d), Gradient: make([]float64, d), Curvature: mat.NewSymDense(d, nil),
+			Noise: noise, CurvatureNoise: doubt, Prior: prior, Logits: 0.025}
+		scores := make([]float64, d)
+		for i := range d {
+			prior.SetSym(i, i, 0.001)
+			e.At[i] = length / math.Sqrt(d) * rng.NormFloat64()
+			scores[i] = math.Sqrt(curved+noise) * rng.NormFloat64()
+			e.Gradient[i] = scores[i] - curved*e.At[i]
+			for j := range i {
+				e.Curvature.SetSym(i, j, doubt/math.Sqrt2*rng.NormFloat64())
+			}
+			e.Curvature.SetSym(i, i, curved+doubt*rng.NormFloat64())
+		}
+		coins, err := Public{Seed: [32]byte{byte(seed)}}.coinsOf(0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := tracePosterior(e, coins)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total := q.by.total(e.Noise)
+		response, err := e.response(q, total)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all mat.Dense
+		all.Mul(response, total)
+		got += q.keep * dot(q.mean, scores)
+		said += mat.Trace(&all)
+	}
+	t.Logf("mean times scores over what the response says: %.2f", got/said)
+	if r := got / said; !(r > 0.8 && r < 1.25) {
+		t.Errorf("mean times scores are %.2f times what the response says", r)
+	}
 }
 
 // TestMovedTwice: a mean that was shortened twice counts all of the way, and the prior's variance at most.

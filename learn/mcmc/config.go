@@ -277,14 +277,21 @@ func (c Config) Mechanism() (pvi.Mechanism, error) {
 // bound is the clip of a record's gradient in the coordinates phi.
 func (c Config) bound() float64 { return float64(c.Clip * c.norm()) }
 
-// fitting is the clip for a variance of the noise. A tight clip moves the posterior by a multiple of the
-// root of the number of records, which no posterior counts, and a wide one adds noise, which the
-// posterior counts: where noise is small against the posterior's width, the clip is wider.
+// fitting is the clip for a variance of the noise: a tighter one adds less noise, and a wider one leaves
+// more of what records tell. With Trace the clip moves nothing (Query.even). With other methods a tight clip
+// moves the posterior by a multiple of the root of the number of records, which no posterior counts.
 func (c Config) fitting(variance float64) float64 {
 	noise := float64(c.Temper*math.Ldexp(c.norm(), -FracBits)) *
 		math.Sqrt(variance/float64(c.Rounds-c.prepared())) / c.SampleRate
-	return min(3, max(1.15, 0.685/math.Sqrt(noise+0x1p-20)))
+	least, times := 1.15, 0.685
+	if c.Method == Trace {
+		least, times = leastClip, 0.5
+	}
+	return min(3, max(least, times/math.Sqrt(noise+0x1p-20)))
 }
+
+// leastClip is the default clip of Trace under much noise.
+const leastClip = 0.65
 
 // norm bounds the root mean square norm of a record in the coordinates phi, whose metric is at least
 // Temper X'X/4.

@@ -21,6 +21,8 @@ type evidence struct {
 	CurvatureNoise float64
 	// Logits is the standard deviation of the records' logits at a point at distance 1 from 0.
 	Logits float64
+	// Even is Query.even for records of mean norm 1, or 0.
+	Even float64
 	// Prior is the precision of the prior, which has mean 0.
 	Prior *mat.SymDense
 }
@@ -191,14 +193,15 @@ func (e evidence) shape(times float64) *mat.SymDense {
 	}
 	square := dot(e.At, e.At)
 	if square > 0 {
-		h.SymRankOne(h, (radial(times*e.Logits*math.Sqrt(square))-1)/square, mat.NewVecDense(d, e.At))
+		h.SymRankOne(h, (radial(times*e.Logits*math.Sqrt(square), e.Even)-1)/square, mat.NewVecDense(d, e.At))
 	}
 	return h
 }
 
 // radial is the curvature of a logistic likelihood along the weights over that across them,
-// E p(1-p) z^2 / (s^2 E p(1-p)), for standard normal records and logits z of standard deviation s.
-func radial(s float64) float64 {
+// E w p(1-p) z^2 / (s^2 E w p(1-p)), for standard normal records, logits z of standard deviation s, and the
+// weights w of records of norm 1 by Query.even.
+func radial(s, even float64) float64 {
 	if s < 1e-3 {
 		return 1
 	}
@@ -206,7 +209,7 @@ func radial(s float64) float64 {
 	for i := -200; i <= 200; i++ {
 		z := float64(i) / 40 // standard deviations
 		q := 1 / (1 + math.Exp(-s*z))
-		w := q * (1 - q) * math.Exp(-z*z/2)
+		w := q * (1 - q) * math.Exp(-z*z/2) * Query{even: even}.weight(max(q, 1-q))
 		across += w
 		along += w * z * z
 	}

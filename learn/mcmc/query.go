@@ -25,6 +25,10 @@ type Query struct {
 	from   [][]float64 // points; for ratios one, or as many as there are of to
 	to     [][]float64
 	bound  float64 // of a record's answer in L2 norm, before it is put on the grid
+	// even is 0, or the bound of the longer one of the gradients that a record would have with either class: a
+	// record counts less by as much as that exceeds it. The weight doesn't depend on the class, so that weighted
+	// gradients have the mean 0 at the true weights, which clipped ones do not ([KSC89]).
+	even float64
 }
 
 // data are a party's records, prepared for the queries of one factor at a time.
@@ -70,28 +74,52 @@ func (r *data) answers(q Query, rows []int, sum []int64) (clipped int) {
 	case curvature:
 		r.use(q.factor)
 		return r.addProducts(rows, sum, func(row int) ([]float64, float64) {
+			z := r.z[row*r.d : (row+1)*r.d]
 			p := sigmoid(dot(r.x[row*r.d:(row+1)*r.d], q.from[0]))
-			return r.z[row*r.d : (row+1)*r.d], math.Sqrt(p*(1-p)) / q.bound
+			return z, math.Sqrt(p*(1-p)*q.weight(longer(p, z))) / q.bound
 		})
 	case gradient:
 		r.use(q.factor)
 		return r.addVectors(rows, sum, r.d, func(row int, dst []float64) {
-			residual := r.y[row] - sigmoid(dot(r.x[row*r.d:(row+1)*r.d], q.from[0]))
-			for i, z := range r.z[row*r.d : (row+1)*r.d] {
-				dst[i] = residual * z / q.bound
+			z := r.z[row*r.d : (row+1)*r.d]
+			p := sigmoid(dot(r.x[row*r.d:(row+1)*r.d], q.from[0]))
+			by := (r.y[row] - p) * q.weight(longer(p, z)) / q.bound
+			for i, z := range z {
+				dst[i] = by * z
 			}
 		})
 	}
 	return r.addVectors(rows, sum, len(q.to), func(row int, dst []float64) {
-		x, y := r.x[row*r.d:(row+1)*r.d], r.y[row]
-		base := 0.0
-		for k, to := range q.to {
-			if k < len(q.from) {
-				base = logLikelihood(dot(x, q.from[k]), y)
-			}
-			dst[k] = (logLikelihood(dot(x, to), y) - base) / q.bound
-		}
+		r.ratios(q, row, dst)
 	})
+}
+
+// ratios are those of one record, over the query's bound.
+func (r *data) ratios(q Query, row int, dst []float64) {
+	x, y := r.x[row*r.d:(row+1)*r.d], r.y[row]
+	var from, base, own, other float64
+	for k, to := range q.to {
+		if k < len(q.from) {
+			from = dot(x, q.from[k])
+			base = logLikelihood(from, y)
+		}
+		a := dot(x, to)
+		dst[k] = (logLikelihood(a, y) - base) / q.bound
+		swapped := dst[k] + (1-2*y)*(a-from)/q.bound // with the other class
+		own += dst[k] * dst[k]
+		other += swapped * swapped
+	}
+	if q.even > 0 {
+		scale(dst, q.weight(q.even*math.Sqrt(max(own, other))))
+	}
+}
+
+// weight is what a record counts whose longer gradient has this norm.
+func (q Query) weight(norm float64) float64 {
+	if q.even == 0 || !(norm > q.even) {
+		return 1
+	}
+	return q.even / norm
 }
 
 // addVectors rounds and clips vectors of n numbers to norm intClip.
@@ -156,6 +184,9 @@ func limit(v []float64) (cut bool) {
 	scale(v, 1/norm)
 	return true
 }
+
+// longer is the norm of the longer one of the gradients (y - p) z.
+func longer(p float64, z []float64) float64 { return max(p, 1-p) * math.Sqrt(dot(z, z)) }
 
 func sigmoid(a float64) float64 { return 1 / (1 + math.Exp(-a)) }
 

@@ -178,17 +178,24 @@ func (b *base) ask(s *state) (Query, error) {
 	}
 	g := b.geometry(s)
 	at := [][]float64{reals(s.theta[0])}
+	even := 0.0
+	if b.cfg.Method == Trace {
+		even = g.bound
+	}
 	switch st {
 	case locating:
-		return Query{kind: gradient, factor: g.factor, from: at, bound: g.bound}, nil
+		return Query{kind: gradient, factor: g.factor, from: at, bound: g.bound, even: even}, nil
 	case bending, rebending:
-		return Query{kind: curvature, factor: g.factor, from: at, bound: g.curvatureBound()}, nil
+		return Query{kind: curvature, factor: g.factor, from: at, bound: g.curvatureBound(), even: even}, nil
 	}
 	return b.move.query(g, s)
 }
 
-// curvatureBound is the norm to which sqrt(p(1-p)) z is cut. The root is at most 1/2.
-func (g *geometry) curvatureBound() float64 { return 0.7 * g.norm }
+// curvatureBound is the norm to which sqrt(p(1-p)) z is cut, times the root of the weight (Query.even). The
+// weighted product of a record of mean norm is at most half of the clip, or a quarter.
+func (g *geometry) curvatureBound() float64 {
+	return float64(g.norm * math.Sqrt(min(0.49, g.bound/float64(2*g.norm))))
+}
 
 // Fold implements Sampler.
 func (b *base) Fold(round int, raw, sum []int64) ([]int64, error) {

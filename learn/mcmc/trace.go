@@ -49,7 +49,7 @@ func (t trace) query(g *geometry, s *state) (Query, error) {
 		return Query{}, err
 	}
 	theta := reals(s.theta[0])
-	q := Query{kind: ratios, from: [][]float64{theta}, bound: float64(g.bound * t.step())}
+	q := Query{kind: ratios, from: [][]float64{theta}, bound: float64(g.bound * t.step()), even: g.bound}
 	for _, e := range steps {
 		q.to = append(q.to, g.moved(theta, e, length))
 	}
@@ -141,7 +141,7 @@ func (t trace) evidence(g *geometry, s *state) evidence {
 	e.At = g.factor.mulT(e.At)
 	h, noise := t.curvature(g, s)
 	e.CurvatureNoise = noise
-	e.Logits = g.logits()
+	e.Logits, e.Even = g.logits(), t.cfg.Clip
 	for i := range d {
 		for j := i; j < d; j++ {
 			e.Curvature.SetSym(i, j, h[i*d+j])
