@@ -24,6 +24,8 @@ type Steps struct {
 	SumNoise, SlopeNoise []float64
 	Bounds               []float64 // R: of the length of a party's step
 	Parties              []float64 // R
+	// Observed is the variance of an observation by the plan, of a linear model; 0: of classes.
+	Observed float64
 	// Expected is the slope of a party's steps without the bound that the plan expects, in (0, 1).
 	Expected float64
 	// Chance is by how many standard deviations of its squared length the noise on a mean is taken for
@@ -69,14 +71,30 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 	if d == 1 {
 		return m, shortened(m, wide, t.Prior), nil
 	}
-	back := givenBack(low, high, whole)
+	back := nearly * whole * whole
+	if high < whole {
+		back = givenBack(low, high, whole)
+	}
 	if single = shortened(m, wide, t.Prior); t.few() {
 		doubtful := &gauss.Moments{Mean: m.Mean, Variance: slices.Clone(m.Variance)}
 		widen(doubtful.Variance, math.Sqrt(1-share), back)
 		single = about(doubtful, wide, t.Prior)
 	}
+	if high == whole {
+		return t.sure(m, single), single, nil
+	}
 	widen(m.Variance, 1-share, back)
 	return m, single, nil
+}
+
+// sure are moments of numbers whose predictions are sure not to lose to those of a prior of nearly the
+// variance, for columns of mean square 1.
+func (t Steps) sure(m, single *gauss.Moments) *gauss.Moments {
+	n := Numbers{Diagonal: Diagonal{Prior: t.Prior / nearly, Precision: make([]float64, len(m.Mean)),
+		PrecisionNoise: make([]float64, len(m.Mean))}, Weights: m, Single: single, Assumed: t.Observed,
+		Observed: t.Observed, Records: t.Observed}
+	floats.AddConst(1, n.Precision)
+	return n.Sure()
 }
 
 // few reports whether parties have fewer records than about twice the weights. Then slopes of some directions
@@ -100,20 +118,17 @@ func shortened(m, wide *gauss.Moments, prior float64) *gauss.Moments {
 }
 
 const (
-	// nearly is the share of the prior's variance by which predictions lose at most .01 of a log-likelihood
-	// where weights are as long as the prior's: (log s + 1/s - 1)/2.
-	nearly = 0.83
+	// nearly is the share s of the prior's variance that predictions have at most. By (log s + r/s - r)/2
+	// they lose .01 of a log-likelihood where the weights' mean square r is 1.35 times the prior's.
+	nearly = 0.95
 	longer = 1.25 // mean square of weights over that of the public scale, for which predictions lose nothing
 )
 
 // givenBack is the variance of weights that predictions have where noise hides these, of a scale between low
-// and high, the largest that the prior and public ranges allow. It is the mean of all scales if that doesn't
-// lose to the prior's predictive, of the standard deviation whole, for weights somewhat longer than the
-// largest scale; or the least that doesn't, at most that of the largest scale.
+// and high, the largest that public ranges allow, below the prior's. It is the mean of all scales if that
+// doesn't lose to the prior's predictive, of the standard deviation whole, for weights somewhat longer than
+// the largest scale; or the least that doesn't, at most that of the largest scale.
 func givenBack(low, high, whole float64) float64 {
-	if high == whole {
-		return nearly * whole * whole
-	}
 	square := longer * high * high
 	out := (high*high - low*low) / (2 * math.Log(high/low))
 	for out < high*high && math.Log(out/(whole*whole))+square*(1/out-1/(whole*whole)) > 0 {

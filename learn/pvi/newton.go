@@ -160,6 +160,8 @@ func (c Config) stepsPosterior(trace []Observation) (*Posterior, error) {
 	t := noiseaware.Steps{Prior: c.PriorPrecision, Chance: c.chance()}
 	if c.Model == Logistic {
 		t.Bent = bent
+	} else {
+		t.Observed = c.NoiseSD * c.NoiseSD
 	}
 	for _, o := range trace {
 		if o.Others {

@@ -87,8 +87,8 @@ func TestFewRecords(t *testing.T) {
 // prior's but for .01. With whole means global inference loses .157 in one of these sessions, and up to .110
 // in four others if its mean is taken to follow the noise by the arc alone; the trace posterior loses .324
 // in spite of James and Stein's estimate. With eight records a weight and the prior of single weights the
-// trace posterior loses .056, and virtual clients of numbers lose up to .85 where variances are those of
-// independent columns.
+// trace posterior loses .056, virtual clients of numbers lose up to .85 where variances are those of
+// independent columns, and the dataset level .197 where weights are as long as the prior's.
 func TestDrownedMean(t *testing.T) {
 	for _, c := range []struct {
 		method string
@@ -100,6 +100,7 @@ func TestDrownedMean(t *testing.T) {
 		{"trace", world{"sixty columns", false, 500, 60, 0.8, 100, 0.3, 0, 0, false}, []uint64{2}},
 		{"trace", world{"few records a weight", false, 500, 60, 0, 3, 8, 0, 0, false}, []uint64{11}},
 		{"virtual", world{"numbers", true, 500, 5, 0, 3, 0.3, 0, 0, false}, []uint64{1, 59, 64, 113, 125, 155}},
+		{"dataset", world{"prior's numbers", true, 2000, 8, 0.8, 20, 2, 0, 0, true}, []uint64{402, 409}},
 	} {
 		tl := &tally{world: c.world, all: map[string][]study.Score{}}
 		for _, seed := range c.seeds {
