@@ -88,7 +88,7 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 }
 
 // sure are moments of numbers whose predictions are sure not to lose to those of a prior of nearly the
-// variance, for columns of mean square 1.
+// variance. Columns have the mean square 1: precisions of 1 are those of as many records as Observed.
 func (t Steps) sure(m, single *gauss.Moments) *gauss.Moments {
 	n := Numbers{Diagonal: Diagonal{Prior: t.Prior / nearly, Precision: make([]float64, len(m.Mean)),
 		PrecisionNoise: make([]float64, len(m.Mean))}, Weights: m, Single: single, Assumed: t.Observed,
