@@ -46,13 +46,14 @@ const (
 // weights: of a linear model about its means, of a logistic one about their own, since its predictions need
 // shorter ones. docs/methods.md, section 14, has the law of the sums. Single weights have
 // the prior N(0, 1/Prior), and in predictions a smaller scale of which nothing else is known. The mean
-// is at most as long as what the estimate of James and Stein keeps [JS61]. Errors: gauss.ErrImproper.
+// is at most as long as what the estimate of James and Stein keeps [JS61]. One of classes is also sure not to
+// lose. Errors: gauss.ErrImproper.
 func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 	if len(t.Points) == 0 {
 		return nil, nil, fmt.Errorf("no rounds: %w", gauss.ErrImproper)
 	}
 	whole := 1 / math.Sqrt(t.Prior)
-	wide := t.sample(whole, whole)
+	wide := t.sample(whole, whole, func([]float64) {})
 	prior := Scales(nil).Precisions(t.Prior, len(wide.Mean))
 	share := kept(square(wide.Mean, prior), lengths(wide.Variance, prior, prior), t.Chance)
 	high := whole
@@ -61,11 +62,13 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 	}
 	d := float64(len(wide.Mean))
 	low := high / math.Pow(d, 0.25)
-	m = t.sample(low, high)
+	var weights [][]float64
+	m = t.sample(low, high, keep(&weights))
 	if length := floats.Norm(m.Mean, 2); length > 0 {
 		floats.Scale(min(1, share*floats.Norm(wide.Mean, 2)/length), m.Mean)
 	}
 	if t.Bent != 0 {
+		t.assured(m, weights)
 		return m, wide, nil
 	}
 	if d == 1 {
@@ -146,8 +149,8 @@ func widen(variance []float64, noise, prior float64) {
 	}
 }
 
-// sample returns the moments of the weights, with a scale between low and high.
-func (t Steps) sample(low, high float64) *gauss.Moments {
+// sample returns the moments of the weights, with a scale between low and high. It shows each draw.
+func (t Steps) sample(low, high float64, each func(weights []float64)) *gauss.Moments {
 	d := len(t.Points[0])
 	g := guess{weights: make([]float64, d), slopes: make([]float64, d)}
 	start := make([]float64, 2*d+2)
@@ -163,6 +166,7 @@ func (t Steps) sample(low, high float64) *gauss.Moments {
 	m := &gauss.Moments{Mean: make([]float64, d), Variance: make([]float64, d)}
 	c.run(func(x []float64) {
 		t.decode(&g, x, low, high)
+		each(g.weights)
 		for j, w := range g.weights {
 			m.Mean[j] += w / draws
 			m.Variance[j] += w * w / draws

@@ -145,22 +145,17 @@ const steepest = 0.99
 // bent is the error of a step of a logistic model, relative to the way that curvatures change on.
 const bent = 0.25
 
-// chance is by how many standard deviations of its squared length the noise on a mean is taken for longer
-// than expected. Predictions of classes lose little where they keep less of a mean than would be best, and
-// more where it is noise. Those of a linear model gain the most by their mean.
-func (c Config) chance() float64 {
-	if c.Model == Linear {
-		return 0.5
-	}
-	return 1
-}
+// chance is by how many standard deviations of its squared length the noise on a mean of numbers is taken for
+// longer than expected. A mean of classes is sure not to lose in any case.
+const chance = 0.5
 
 // stepsPosterior is NoiseAware of Newton steps.
 func (c Config) stepsPosterior(trace []Observation) (*Posterior, error) {
-	t := noiseaware.Steps{Prior: c.PriorPrecision, Chance: c.chance()}
+	t := noiseaware.Steps{Prior: c.PriorPrecision}
 	if c.Model == Logistic {
 		t.Bent = bent
 	} else {
+		t.Chance = chance
 		t.Observed = c.NoiseSD * c.NoiseSD
 	}
 	for _, o := range trace {

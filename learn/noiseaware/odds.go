@@ -1,0 +1,62 @@
+package noiseaware
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"choir/learn/gauss"
+)
+
+// rises are what a mean's logits l gain with the weights' own logits a, by draws of the weights: the mean of
+// (s(a) - 1/2) l over records, s being the logistic function. Over even odds predictions gain a rise less the
+// mean of log cosh (l/2).
+type rises []float64
+
+// share is the largest share of the logits, up to 1, that loses little even if it gains less than expected.
+// loss is the mean of log cosh (l/2) of a share.
+func (r rises) share(loss func(k float64) float64) float64 {
+	mean, square := 0.0, 0.0
+	for _, x := range r {
+		mean += x / float64(len(r))
+		square += x * x / float64(len(r))
+	}
+	sure := mean - margin*math.Sqrt(max(0, square-mean*mean))
+	return largest(func(k float64) bool { return k*sure-loss(k) >= -slack })
+}
+
+// assured shortens the slopes and the intercept, the last weight, of a mean of classes to the shares that are
+// sure not to lose to even odds, by draws of the weights from their posterior. Columns are taken for
+// independent and normal with the mean square 1: by Stein's lemma the logits l = m'x + c have the rise
+// E s'(a) w'm + (E s(a) - 1/2) c. Over the posterior logits are shorter ([MacKay92]).
+func (t Steps) assured(m *gauss.Moments, weights [][]float64) {
+	last := len(m.Mean) - 1
+	slopes := m.Mean[:last]
+	short := 1 / math.Sqrt(1+floats.Sum(m.Variance)/probit)
+	sd, alone := short*floats.Norm(slopes, 2), short*m.Mean[last]
+	var across, along rises
+	for _, w := range weights {
+		square := floats.Dot(w[:last], w[:last])
+		across = append(across, short*meanSlope(w[last], square)*floats.Dot(w[:last], slopes))
+		along = append(along, alone*(cumulative(w[last]/math.Sqrt(probit+square))-0.5))
+	}
+	floats.Scale(across.share(func(k float64) float64 { return meanLogCosh(k * sd / 2) }), slopes)
+	m.Mean[last] *= along.share(func(k float64) float64 { return logCosh(k * math.Abs(alone) / 2) })
+}
+
+// meanLogCosh is the mean of log cosh over a normal law of mean 0.
+func meanLogCosh(sd float64) float64 {
+	const step = 0.1 // of 16 standard deviations
+	out := 0.0
+	for i := -80; i <= 80; i++ {
+		z := step * float64(i)
+		out += logCosh(math.Abs(sd*z)) * math.Exp(-z*z/2)
+	}
+	return out * step / math.Sqrt(2*math.Pi)
+}
+
+// keep returns a function that keeps copies of vectors.
+func keep(all *[][]float64) func(w []float64) {
+	return func(w []float64) { *all = append(*all, slices.Clone(w)) }
+}
