@@ -33,13 +33,16 @@ func one([]float64, []float64) float64 { return 1 }
 
 // chord takes a logistic model's scores for linear in the weights. Over a Gaussian a logistic
 // function of an activation of variance v is about that at the mean times 1/sqrt(1 + pi v/8), so
-// that a score is the one at the point times this, and the curvature has it as a factor.
-func chord(h *mat.SymDense, spread []float64) bend {
-	v := newLogits(h)
-	factor := func(_, variance []float64) float64 { return 1 / math.Sqrt(1+v.around(variance)/probit) }
+// that a score is the one at the point times this, and the curvature has it as a factor. Points that lie
+// around their mean with variances, since noise moves them, leave what one wider Gaussian there does, and the
+// curvature is at one of them.
+func chord(h *mat.SymDense, spread, around []float64) bend {
+	l := newLogits(h)
+	at := func(v float64) float64 { return 1 / math.Sqrt(1+v/probit) }
+	wide := l.around(around)
 	pull := mat.NewSymDense(h.SymmetricDim(), nil)
-	pull.ScaleSym(1/factor(nil, spread), h)
-	return bend{pull, factor, one}
+	pull.ScaleSym(1/at(l.around(spread)+wide), h)
+	return bend{pull, func(_, variance []float64) float64 { return at(l.around(variance) + wide) }, one}
 }
 
 // arc is the bend of a logistic model whose columns are normal with mean 0 and covariance S. By

@@ -178,7 +178,7 @@ func TestMixedJoint(t *testing.T) {
 	t0.Variance = func([]float64) []float64 { return []float64{400000, 400000, 400000, 400000} }
 	e := estimate{matrix: h}
 	at := revealed{curvature: e, weights: []float64{1}, prior: []float64{0.02, 0.02, 0.02, 0.02}}
-	bends := []bend{chord(h, spread), arc(e, t0.Points[0], spread, 0, 0)}
+	bends := []bend{chord(h, spread, make([]float64, len(spread))), arc(e, t0.Points[0], spread, 0, 0)}
 	whole := func(scores []float64) []float64 {
 		moved := t0
 		moved.Scores = [][]float64{scores}

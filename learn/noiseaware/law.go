@@ -31,10 +31,12 @@ type recordsLaw struct {
 
 // law draws the records: drawn or half as many as there are, the larger, up to drawnOf. Then the draws'
 // own error is little next to the records'. What clips take from the curvature follows from the columns
-// without it.
+// without it, and is put back before the noise is taken out: a repaired eigenvalue is nearer to the others,
+// which clips have made shorter, and the intercept's column is the one that they leave.
 func (t Trace) law(h estimate, weights []float64) (*recordsLaw, error) {
 	d := len(t.CurvaturePoint)
 	n := min(drawnOf(d), max(drawn, int(t.Records)/4*2))
+	h.raw = &t.Curvature
 	_, l, err := filled(h, whitened(n, d-1), manyFills, t.columns, t.Of.Taken)
 	if err != nil {
 		return nil, err

@@ -83,3 +83,69 @@ func TestBeside(t *testing.T) {
 		}
 	}
 }
+
+// cutSlices are records whose curvatures are cut in slices.
+type cutSlices struct {
+	cutAt
+	Slices
+}
+
+func (c cutSlices) Taken(sum *mat.SymDense, x []float64) {
+	_, slope := Predicted(x, c.point, make([]float64, len(x)))
+	c.Slices.Taken(sum, slope, x)
+}
+
+// TestCutBeforeRepair: where clips take a fifth of the curvature and an eighth of the intercept's, a repaired
+// intercept is too near to the others, and so too small: by it the law's logits spread 1.77 times as far as
+// they do, on average over four draws of the noise. With what clips take put back before the noise is taken
+// out it is less than 1.6 times. Under this noise the spread's estimate is far from exact.
+func TestCutBeforeRepair(t *testing.T) {
+	const n, d, sd, length, draws = 20_000, 31, 200.0, 1.8, 4
+	of := cutSlices{cutAt{make([]float64, d), math.Inf(1)}, Slices{Size: 2 * d, Bound: 2}}
+	for i := range d - 1 {
+		of.point[i] = length / math.Sqrt(d-1) * float64(1-2*(i%2))
+	}
+	of.point[d-1] = -0.9
+	got := 0.0
+	for seed := range uint64(draws) {
+		tr := of.revealed(rand.New(rand.NewPCG(seed, 31)), n, sd)
+		e, err := tr.Curvature.repaired()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := tr.law(e, []float64{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range l.x {
+			a := floats.Dot(x[:d-1], of.point[:d-1]) / length
+			got += a * a / float64(len(l.x)) / draws
+		}
+	}
+	t.Logf("logits spread %.2f times as far", got)
+	if got > 1.6 || got < 0.8 {
+		t.Errorf("logits spread %.2f times as far", got)
+	}
+}
+
+// revealed is a trace whose curvature is that of n records with noise.
+func (c cutSlices) revealed(r *rand.Rand, n int, sd float64) Trace {
+	d := len(c.point)
+	h, taken, zero := mat.NewSymDense(d, nil), mat.NewSymDense(d, nil), make([]float64, d)
+	for _, x := range normalRecords(r, n, d) {
+		_, slope := Predicted(x, c.point, zero)
+		h.SymRankOne(h, slope, mat.NewVecDense(d, x))
+		c.Taken(taken, x)
+	}
+	for i := range d {
+		for j := i; j < d; j++ {
+			noise := sd * r.NormFloat64()
+			if i == j {
+				noise *= math.Sqrt2
+			}
+			h.SetSym(i, j, h.At(i, j)-taken.At(i, j)+noise)
+		}
+	}
+	return Trace{Prior: 1, Points: [][]float64{c.point}, Spread: [][]float64{zero}, CurvatureSpread: zero,
+		CurvaturePoint: c.point, Records: float64(n), Curvature: Curvature{Matrix: h, SD: sd}, Of: c}
+}

@@ -124,15 +124,18 @@ func (e *expected) mean(w []float64) []float64 {
 	return e.mu.RawVector().Data
 }
 
-// farthest is the mean square of the distance from the law's mean, in its standard deviations, to which
-// predictions may have another mean.
-const farthest = 0.25
+// Predictions and single weights may have another mean than the law's up to these mean squares of the
+// distance, in the law's standard deviations. Under much noise the law's mean is as long as the prior has it.
+const (
+	farthest = 1      // of predictions
+	beyond   = 0.0625 // of single weights
+)
 
 // towards is the posterior that predicts by the bends, as far as the law holds its mean for likely: beyond,
 // the law's has as much of it as the way is longer.
 func towards(law, m *gauss.Moments) *gauss.Moments {
 	d := len(m.Mean)
-	share := likely(law, m.Mean)
+	share := likely(law, m.Mean, farthest)
 	if share == 1 {
 		return m
 	}
@@ -149,20 +152,20 @@ func towards(law, m *gauss.Moments) *gauss.Moments {
 	return out
 }
 
-// likely is the share that is kept of the way from the law's mean to another one: all of it up to the
-// farthest. Weights count alone: the draws are too few for the inverse of a covariance of many.
-func likely(law *gauss.Moments, mean []float64) float64 {
+// likely is the share that is kept of the way from the law's mean to another one: all of it up to a mean
+// square. Weights count alone: the draws are too few for the inverse of a covariance of many.
+func likely(law *gauss.Moments, mean []float64, most float64) float64 {
 	far := 0.0
 	for i, x := range mean {
 		far += (x - law.Mean[i]) * (x - law.Mean[i]) / law.Variance[i] / float64(len(mean))
 	}
-	return min(1, math.Sqrt(farthest/far))
+	return min(1, math.Sqrt(most/far))
 }
 
 // aside are the moments of single weights by the bends, as far as the law holds their means for likely:
 // beyond, the law's have as much of the mixture as the way is longer. Variances are the prior's at most.
 func aside(law, single *gauss.Moments, prior float64) *gauss.Moments {
-	share := likely(law, single.Mean)
+	share := likely(law, single.Mean, beyond)
 	if share == 1 {
 		return single
 	}

@@ -90,15 +90,15 @@ func longLogits(n, d int, sd float64, seed uint64) (truth []float64, tr Trace) {
 		Curvature: Curvature{Matrix: curvature, SD: 1}, Of: of}
 }
 
-// TestTowards: a mean within half a standard deviation of the law's, as a root mean square, stays, and
+// TestTowards: a mean within a standard deviation of the law's, as a root mean square, stays, and
 // another one is moved to there.
 func TestTowards(t *testing.T) {
 	law := &gauss.Moments{Mean: []float64{1, 2}, Variance: []float64{4, 1},
 		Covariance: mat.NewSymDense(2, []float64{4, 0, 0, 1})}
 	other := mat.NewSymDense(2, []float64{1, 0.5, 0.5, 1})
 	for _, c := range []struct{ mean, want []float64 }{
-		{[]float64{1.8, 2.4}, []float64{1.8, 2.4}}, // .4 of both
-		{[]float64{5, 4}, []float64{2, 2.5}},       // 2 of both
+		{[]float64{2.6, 2.8}, []float64{2.6, 2.8}}, // .8 of both
+		{[]float64{5, 4}, []float64{3, 3}},         // 2 of both
 	} {
 		got := towards(law, &gauss.Moments{Mean: c.mean, Covariance: other})
 		if !floats.EqualApprox(got.Mean, c.want, 1e-12) {
@@ -106,8 +106,25 @@ func TestTowards(t *testing.T) {
 		}
 	}
 	got := towards(law, &gauss.Moments{Mean: []float64{5, 4}, Covariance: other})
-	if want := 0.25*1 + 0.75*4; math.Abs(got.Variance[0]-want) > 1e-12 {
+	if want := 0.5*1 + 0.5*4; math.Abs(got.Variance[0]-want) > 1e-12 {
 		t.Errorf("variances %v, want %v first", got.Variance, want)
+	}
+}
+
+// TestAside: single weights keep another mean within a quarter of a standard deviation.
+func TestAside(t *testing.T) {
+	law := &gauss.Moments{Mean: []float64{1, 0.2}, Variance: []float64{0.04, 0.01}}
+	for _, c := range []struct{ mean, want []float64 }{
+		{[]float64{1.04, 0.22}, []float64{1.04, 0.22}}, // .2 of both
+		{[]float64{1.4, 0.4}, []float64{1.05, 0.225}},  // 2 of both
+	} {
+		got := aside(law, &gauss.Moments{Mean: c.mean, Variance: []float64{0.04, 0.01}}, 1)
+		if !floats.EqualApprox(got.Mean, c.want, 1e-12) {
+			t.Errorf("from %v to %v, want %v", c.mean, got.Mean, c.want)
+		}
+		if c.mean[0] > 1.3 && math.Abs(got.Variance[0]-0.04-0.125*0.875*0.16) > 1e-12 {
+			t.Errorf("variances %v of a mixture", got.Variance)
+		}
 	}
 }
 

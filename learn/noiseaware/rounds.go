@@ -84,6 +84,21 @@ func (t Trace) lacking(k *mat.SymDense, curvature float64) {
 	}
 }
 
+// scattered are the variances of points around their weighted mean.
+func scattered(points [][]float64, weights []float64) []float64 {
+	centre := mean(points, weights)
+	out := make([]float64, len(centre))
+	for s, p := range points {
+		for i, x := range p {
+			out[i] += weights[s] * (x - centre[i]) * (x - centre[i])
+		}
+	}
+	for i, v := range out {
+		out[i] = max(0, v) // rounds may have weights below 0
+	}
+	return out
+}
+
 // parts shows the points that a round's score is of, with their shares of it.
 func (t Trace) parts(s int, show func(share float64, point, spread []float64)) {
 	of := func(spreads [][]float64, j int) []float64 {

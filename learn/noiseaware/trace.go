@@ -141,7 +141,7 @@ func (t Trace) view(h estimate) (v view, err error) {
 	}
 	v.bends = []bend{line(h.matrix)}
 	if d := h.matrix.SymmetricDim(); t.Spread != nil && h.matrix.At(d-1, d-1) > 0 {
-		v.bends = []bend{chord(h.matrix, t.CurvatureSpread),
+		v.bends = []bend{chord(h.matrix, t.CurvatureSpread, scattered(t.Points, weights)),
 			arc(h, t.CurvaturePoint, t.CurvatureSpread, t.Curvature.SD, t.Records)}
 	}
 	v.at = revealed{curvature: h, weights: weights, prior: t.Scales.Precisions(t.Prior, len(t.Points[0]))}
