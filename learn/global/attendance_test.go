@@ -167,9 +167,9 @@ func TestAttendanceErrors(t *testing.T) {
 	}
 }
 
-// TestAbsentFromTheCurvature: where nine of twelve parties miss the curvature rounds the weights of all
-// records are within four standard deviations, and these are less than 1.5 times those of full attendance: a
-// curvature that is taken for a quarter of itself gives a weight more than that.
+// TestAbsentFromTheCurvature: where ten of twelve parties miss the curvature rounds the weights of all
+// records are within four standard deviations, and these are less than 1.8 times those of full attendance: a
+// curvature that is taken for a sixth of itself gives a weight more than that.
 func TestAbsentFromTheCurvature(t *testing.T) {
 	const rounds, parties = 60, 12
 	c := curved(rounds, Adam, 0.05)
@@ -198,7 +198,7 @@ func TestAbsentFromTheCurvature(t *testing.T) {
 		}
 		return q
 	}
-	trace, want := sums(everybody[:3]), maximum(t, c, data)
+	trace, want := sums(everybody[:2]), maximum(t, c, data)
 	full, q := posterior(sums(everybody)), posterior(trace)
 	for i := range trace {
 		trace[i].Set = nil
@@ -209,12 +209,12 @@ func TestAbsentFromTheCurvature(t *testing.T) {
 		if z := (m - want[i]) / q.SD()[i]; math.Abs(z) > 4 {
 			t.Errorf("weight %d is %.1f sd from that of all records", i, z)
 		}
-		if wider := q.SD()[i] / full.SD()[i]; wider > 1.5 {
+		if wider := q.SD()[i] / full.SD()[i]; wider > 1.8 {
 			t.Errorf("weight %d has %.1f times the width of full attendance", i, wider)
 		}
 		astray = max(astray, mistaken.SD()[i]/full.SD()[i])
 	}
-	if astray < 1.5 {
+	if astray < 1.8 {
 		t.Errorf("%.1f times the width at most where sums are taken for those of all", astray)
 	}
 }

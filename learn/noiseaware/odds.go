@@ -2,7 +2,6 @@ package noiseaware
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -26,11 +25,11 @@ func (r rises) share(loss func(k float64) float64) float64 {
 	return largest(func(k float64) bool { return k*sure-loss(k) >= -slack })
 }
 
-// assured shortens the slopes and the intercept, the last weight, of a mean of classes to the shares that are
+// shorten shortens the slopes and the intercept, the last weight, of a mean of classes to the shares that are
 // sure not to lose to even odds, by draws of the weights from their posterior. Columns are taken for
 // independent and normal with the mean square 1: by Stein's lemma the logits l = m'x + c have the rise
 // E s'(a) w'm + (E s(a) - 1/2) c. Over the posterior logits are shorter ([MacKay92]).
-func (t Steps) assured(m *gauss.Moments, weights [][]float64) {
+func shorten(m *gauss.Moments, weights [][]float64) {
 	last := len(m.Mean) - 1
 	slopes := m.Mean[:last]
 	short := 1 / math.Sqrt(1+floats.Sum(m.Variance)/probit)
@@ -54,9 +53,4 @@ func meanLogCosh(sd float64) float64 {
 		out += logCosh(math.Abs(sd*z)) * math.Exp(-z*z/2)
 	}
 	return out * step / math.Sqrt(2*math.Pi)
-}
-
-// keep returns a function that keeps copies of vectors.
-func keep(all *[][]float64) func(w []float64) {
-	return func(w []float64) { *all = append(*all, slices.Clone(w)) }
 }

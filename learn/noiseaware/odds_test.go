@@ -39,7 +39,7 @@ func TestSureOfOdds(t *testing.T) {
 		if overOdds(r, truth, m.Mean) < -0.01 {
 			before++
 		}
-		Steps{}.assured(m, draws)
+		shorten(m, draws)
 		gain := overOdds(r, truth, m.Mean)
 		if gain < -0.01 {
 			after++

@@ -62,13 +62,17 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 	}
 	d := float64(len(wide.Mean))
 	low := high / math.Pow(d, 0.25)
-	var weights [][]float64
-	m = t.sample(low, high, keep(&weights))
+	var weights [][]float64 // of classes
+	m = t.sample(low, high, func(w []float64) {
+		if t.Bent != 0 {
+			weights = append(weights, slices.Clone(w))
+		}
+	})
 	if length := floats.Norm(m.Mean, 2); length > 0 {
 		floats.Scale(min(1, share*floats.Norm(wide.Mean, 2)/length), m.Mean)
 	}
 	if t.Bent != 0 {
-		t.assured(m, weights)
+		shorten(m, weights)
 		return m, wide, nil
 	}
 	if d == 1 {
