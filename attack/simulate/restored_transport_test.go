@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -172,6 +173,9 @@ func (row restored) live(connect connect, c clocks) ([]string, error) {
 				return honest.member(ctx, s, uint32(i), keys[i], store, b, o, c, newSides())
 			}
 			name := s.Name(uint32(i))
+			if name == "agg" && row.hidden {
+				b = afterRefusal{b, func() { cheater{who: row.who, comes: row.refusal()}.linger(o) }}
+			}
 			if name != row.who {
 				err = run(ctx, host.NewRam(), b)
 			} else {
@@ -189,6 +193,26 @@ func (row restored) live(connect connect, c clocks) ([]string, error) {
 	}
 	all.Wait()
 	return l.judge(s, o), nil
+}
+
+// refusal is what comes of what the member sends the second time.
+func (row restored) refusal() comes { return comes{refused: protocol.ErrEquivocate, by: row.by} }
+
+// afterRefusal is the aggregator's bus. It holds results back until the nodes have refused what the
+// member sends the second time, as a result ends the member's second life and the nodes' attempt.
+type afterRefusal struct {
+	transport.Bus
+	wait func()
+}
+
+// Publish implements transport.Bus.
+func (b afterRefusal) Publish(ctx context.Context, messages ...transport.Message) error {
+	if slices.ContainsFunc(messages, func(m transport.Message) bool {
+		return ofKind(protocol.KindResult)(m.Data)
+	}) {
+		b.wait()
+	}
+	return b.Bus.Publish(ctx, messages...)
 }
 
 // twice runs the member until it is killed, and again from the older copy.
