@@ -9,7 +9,8 @@ import (
 
 // Streams keep the uses of one seed apart.
 const (
-	streamPartition = iota + 1
+	streamRanged = iota
+	streamPartition
 	streamClients
 	streamWeights
 	streamFeatures

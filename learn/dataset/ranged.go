@@ -1,0 +1,98 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+)
+
+// RangedGenerator makes records with a label whose columns are as files of people have them: years, incomes,
+// counts and flags, of which round ranges are public and nothing else. Few fill their ranges, and few lie in
+// their middle. The squared correlation of a column with a factor that all have is Correlation, and its sign
+// is in turn. Logits have a standard deviation of about 1.5, and the one of a typical record has one of .7.
+type RangedGenerator struct {
+	Rows        int
+	Features    int
+	Correlation float64 // in [0, 1)
+	Seed        uint64
+}
+
+// rangedLaw is that of a column.
+type rangedLaw struct {
+	lo, hi, mean, sd float64
+	of               func(l rangedLaw, z float64) float64 // a value, by a standard normal number
+}
+
+func rangedLaws(flag float64) []rangedLaw {
+	normal := func(l rangedLaw, z float64) float64 { return l.mean + l.sd*z }
+	above := func(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
+	income := func(_ rangedLaw, z float64) float64 { return math.Exp(3.3 + 0.6*z) }
+	visits := func(_ rangedLaw, z float64) float64 { return math.Floor(-2.5 * math.Log(above(z))) }
+	is := func(l rangedLaw, z float64) float64 {
+		if above(z) < l.mean {
+			return 1
+		}
+		return 0
+	}
+	return []rangedLaw{
+		{18, 95, 50, 17, normal}, // years
+		{0, 200, 33, 22, income},
+		{0, 20, 2, 2.5, visits},
+		{12, 60, 26, 5, normal}, // body mass index
+		{-8, 8, 1, 1, normal},   // a measurement
+		{0, 1, flag, math.Sqrt(flag * (1 - flag)), is},
+	}
+}
+
+// Generate draws the rows.
+func (g RangedGenerator) Generate() (*Generated, error) {
+	like := Generator{Rows: g.Rows, Features: g.Features, Signal: 1, Correlation: g.Correlation}
+	if err := like.validate(); err != nil {
+		return nil, err
+	}
+	if g.Correlation < 0 {
+		return nil, fmt.Errorf("dataset: generator: correlation %g is not in [0, 1)", g.Correlation)
+	}
+	r := newRand(g.Seed, streamRanged)
+	laws, own := make([]rangedLaw, g.Features), make([]float64, g.Features+1)
+	out := &Generated{Weights: make([]float64, g.Features+1), Schema: &Schema{Version: SchemaVersion,
+		Source: "public: documented ranges of generated data", Missing: Refuse, Unseen: Refuse,
+		Target: Binary(generatedTarget, "0", "1")}}
+	for i := range laws {
+		all := rangedLaws(0.1 + 0.8*r.Float64())
+		l := all[r.IntN(len(all))]
+		c := byRange(fmt.Sprintf("x%d", i+1), l.lo, l.hi)
+		laws[i], out.Schema.Columns = l, append(out.Schema.Columns, c)
+		own[i] = r.NormFloat64() * 1.5 / math.Sqrt(float64(g.Features)) / l.sd
+		out.Weights[i] = own[i] * c.Numeric.Scale
+		out.Weights[g.Features] += own[i] * (c.Numeric.Center - l.mean)
+	}
+	own[g.Features] = 0.7 * r.NormFloat64()
+	out.Weights[g.Features] += own[g.Features]
+	out.Records = g.records(laws, own, r)
+	return out, nil
+}
+
+// records draws rows, whose logits are by the weights of columns about their laws' means.
+func (g RangedGenerator) records(laws []rangedLaw, weights []float64, r *rand.Rand) *Records {
+	out := &Records{Name: "generated data"}
+	for i := range laws {
+		out.Header = append(out.Header, fmt.Sprintf("x%d", i+1))
+	}
+	out.Header = append(out.Header, generatedTarget)
+	for n := range g.Rows {
+		factor, logit, sign := r.NormFloat64(), weights[len(laws)], 1.0
+		var cells []string
+		for i, l := range laws {
+			z := sign*math.Sqrt(g.Correlation)*factor + math.Sqrt(1-g.Correlation)*r.NormFloat64()
+			x := math.Round(1000*min(l.hi, max(l.lo, l.of(l, z)))) / 1000
+			cells = append(cells, strconv.FormatFloat(x, 'g', -1, 64))
+			logit += weights[i] * (x - l.mean)
+			sign = -sign
+		}
+		out.Cells = append(out.Cells, append(cells, label(r.Float64() < 1/(1+math.Exp(-logit)))))
+		out.Lines = append(out.Lines, n+2)
+	}
+	return out
+}

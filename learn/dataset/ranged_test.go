@@ -1,0 +1,52 @@
+package dataset
+
+import (
+	"math"
+	"testing"
+)
+
+// TestRangedGenerator: records are encoded by the schema, whose columns lie within their ranges, and labels
+// follow the weights of encoded columns: of records with about the same expected share of ones that many are
+// ones, within five standard deviations (one in 100,000 runs is outside).
+func TestRangedGenerator(t *testing.T) {
+	made, err := RangedGenerator{Rows: 20_000, Features: 12, Correlation: 0.4, Seed: 5}.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := made.Table()
+	if err != nil {
+		t.Fatal(err)
+	}
+	width := made.Schema.Dim()
+	if len(made.Weights) != width || len(table.Y) != 20_000 {
+		t.Fatalf("%d weights of %d columns, %d rows", len(made.Weights), width, len(table.Y))
+	}
+	var n, ones, want, variance [10]float64
+	for i, y := range table.Y {
+		logit := 0.0
+		for j, w := range made.Weights {
+			x := table.X[i*width+j]
+			if !(math.Abs(x) <= 2) {
+				t.Fatalf("row %d, column %d is %v", i, j, x)
+			}
+			logit += w * x
+		}
+		p := 1 / (1 + math.Exp(-logit))
+		at := min(9, int(10*p))
+		n[at]++
+		ones[at] += y
+		want[at] += p
+		variance[at] += p * (1 - p)
+	}
+	for at := range n {
+		if n[at] < 30 || math.Abs(ones[at]-want[at]) > 5*math.Sqrt(variance[at]) {
+			t.Errorf("%g records of about %d5 %% have %g ones, want %.1f", n[at], at, ones[at], want[at])
+		}
+	}
+	for _, g := range []RangedGenerator{{Rows: 0, Features: 3}, {Rows: 3, Features: 0}, {Rows: 3, Features: 3,
+		Correlation: -0.1}, {Rows: 3, Features: 3, Correlation: 1}} {
+		if _, err := g.Generate(); err == nil {
+			t.Errorf("%+v: no error", g)
+		}
+	}
+}
