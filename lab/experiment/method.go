@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -55,11 +54,6 @@ func (d *Demo) method() Method {
 // Spec is the application that the demonstration's settings describe, on its data and under
 // the terms, and its number of rounds. What isn't set has the defaults of a plan.
 func (d *Demo) Spec(t terms.Terms, data *Data) (app.Spec, int, error) {
-	canonical, err := data.Schema.Canonical()
-	if err != nil {
-		return nil, 0, err
-	}
-	schema := json.RawMessage(canonical)
 	switch d.method() {
 	case MethodGlobal:
 		g := terms.GlobalConfig{Model: string(d.Model), Records: int64(data.Train.Rows()), Clip: d.Clip}
@@ -69,9 +63,8 @@ func (d *Demo) Spec(t terms.Terms, data *Data) (app.Spec, int, error) {
 		return input(s.Spec(t, data.Schema))
 	}
 	if d.method() == MethodMCMC {
-		c := terms.DefaultMCMC(d.Sampler, data.Schema, int64(data.Train.Rows()), t.Rounds, 1)
-		c.Clip = cmp.Or(d.Clip, c.Clip)
-		return &app.MCMC{Version: 1, MCMC: c, Schema: schema}, c.Rounds, nil
+		m := terms.MCMCConfig{Method: string(d.Sampler), Records: int64(data.Train.Rows()), Clip: d.Clip}
+		return input(m.Spec(t, data.Schema))
 	}
 	return input(d.learning(data).Spec(t, data.Schema))
 }

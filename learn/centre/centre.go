@@ -10,11 +10,13 @@
 package centre
 
 import (
+	"io"
 	"math"
 	"slices"
 
 	"choir/crypto/fixedpoint"
 	"choir/learn/dataset"
+	"choir/learn/internal/coin"
 	"choir/learn/pvi"
 )
 
@@ -74,6 +76,31 @@ func Of(s *dataset.Schema) Columns {
 
 // Len is the number of columns.
 func (c Columns) Len() int { return len(c.columns) }
+
+// Dim is the length of what a round measures of a schema's records: two numbers for each encoded column.
+func Dim(s *dataset.Schema) int { return 2 * s.Dim() }
+
+// Dim is the length of what a round measures.
+func (c Columns) Dim() int { return 2 * c.features }
+
+// Sample draws each record with this probability by rand, which must be secret, as a round of a method that
+// samples does. At rate 1 it reads nothing. Errors: rand's.
+func Sample(d pvi.Data, rate float64, rand io.Reader) (pvi.Data, error) {
+	if rate >= 1 {
+		return d, nil
+	}
+	drawn, err := coin.New(rate).Draw(d.Rows(), rand)
+	if err != nil || len(drawn) == 0 {
+		return pvi.Data{}, err
+	}
+	width := len(d.X) / d.Rows()
+	var out pvi.Data
+	for _, i := range drawn {
+		out.X = append(out.X, d.X[i*width:(i+1)*width]...)
+		out.Y = append(out.Y, d.Y[i])
+	}
+	return out, nil
+}
 
 // Rounds is the default number of rounds that measure in addition to so many of learning.
 func Rounds(learning int) int { return max(2, int(math.Round(share*float64(learning)))) }
@@ -181,6 +208,17 @@ func (c Columns) Recode(x []float64, f Frame) []float64 {
 		}
 	}
 	return x
+}
+
+// Weights returns the weights that predict of recoded records what these do of encoded ones. The last is the
+// intercept's.
+func (c Columns) Weights(w []float64, f Frame) []float64 {
+	w = slices.Clone(w)
+	for j, col := range c.columns {
+		w[len(w)-1] += w[col.at] * (col.middle + col.half*f.Centres[j])
+		w[col.at] *= col.half * f.Units[j]
+	}
+	return w
 }
 
 // Schema returns the schema that encodes records as Recode does. Without a frame columns are

@@ -3,6 +3,7 @@ package centre
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -124,6 +125,58 @@ func TestCentres(t *testing.T) {
 	}
 	if none := c.Frame(make([]int64, 1+2*features), 1).Centres; none[0] != 0 || none[1] != 0 {
 		t.Errorf("without a round the centres are %v", none)
+	}
+}
+
+// TestWeights: weights of recoded columns predict of recoded records what the others do of encoded ones.
+func TestWeights(t *testing.T) {
+	frame, c := Frame{[]float64{-0.7, 0.2}, []float64{0.4, 0.35}}, Of(ward())
+	d := draw(rand.New(rand.NewPCG(3, 4)), 50)
+	w := make([]float64, features)
+	for j := range w {
+		w[j] = float64(j*j) - 7
+	}
+	recoded, of := c.Recode(d.X, frame), c.Weights(w, frame)
+	for i := range d.Rows() {
+		want, got := 0.0, 0.0
+		for j := range w {
+			want += w[j] * d.X[i*features+j]
+			got += of[j] * recoded[i*features+j]
+		}
+		if math.Abs(got-want) > 1e-9 {
+			t.Errorf("record %d: %v, want %v", i, got, want)
+		}
+	}
+}
+
+// TestSample: a sample has each record with the rate's probability, with its own label, within five standard
+// deviations (one in a million runs is outside); rate 1 has all of them and reads nothing, and a reader that
+// fails is an error.
+func TestSample(t *testing.T) {
+	rnd := rand.NewChaCha8([32]byte{7})
+	const n = 4000
+	var d pvi.Data
+	for i := range n {
+		d.X = append(d.X, float64(i), 1)
+		d.Y = append(d.Y, float64(i%2))
+	}
+	got, err := Sample(d, 0.25, rnd)
+	if err != nil || math.Abs(float64(got.Rows())-n/4) > 5*math.Sqrt(n*0.25*0.75) {
+		t.Fatalf("%d of %d records, %v", got.Rows(), n, err)
+	}
+	for i, y := range got.Y {
+		if row := got.X[2*i]; math.Mod(row, 2) != y || i > 0 && row <= got.X[2*i-2] {
+			t.Fatalf("record %d is %v with label %v", i, row, y)
+		}
+	}
+	if all, err := Sample(d, 1, nil); err != nil || all.Rows() != n {
+		t.Errorf("%d records, %v", all.Rows(), err)
+	}
+	if _, err := Sample(d, 0.5, strings.NewReader("short")); err == nil {
+		t.Error("no error of a reader that ends")
+	}
+	if none, err := Sample(pvi.Data{}, 0.5, rnd); err != nil || none.Rows() != 0 {
+		t.Errorf("%d of no records, %v", none.Rows(), err)
 	}
 }
 

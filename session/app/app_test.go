@@ -43,7 +43,7 @@ func TestEveryAppSecureEqualsPlain(t *testing.T) {
 			ran++
 		}
 	}
-	if ran != 18 {
+	if ran != 22 {
 		t.Fatalf("%d cases ran, not 18", ran)
 	}
 }

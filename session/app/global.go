@@ -18,6 +18,8 @@ type GlobalVI struct {
 	Version int             `json:"version"` // 1
 	Global  global.Config   `json:"global"`
 	Schema  json.RawMessage `json:"schema"` // how columns are encoded
+	// CentreRounds is that of PVI.
+	CentreRounds int `json:"centre_rounds,omitempty"`
 	// Evaluation is that of PVI.
 	Evaluation *evaluate.Config `json:"evaluation,omitempty"`
 }
@@ -35,7 +37,21 @@ func (g *GlobalVI) validate() error {
 	if err := g.Global.Validate(); err != nil {
 		return fmt.Errorf("parameters: %w", err)
 	}
+	if g.CentreRounds != 0 && g.Global.Model != pvi.Logistic {
+		return fmt.Errorf("parameters: centre_rounds is %d, want 0 unless the model is logistic", g.CentreRounds)
+	}
 	return nil
+}
+
+// LearningRounds is that of PVI.
+func (g *GlobalVI) LearningRounds(p *protocol.Plan) int {
+	return g.Evaluation.Learning(int(p.AllRounds()))
+}
+
+// centring is how the first rounds measure: by records, as gradients are summed.
+func (g *GlobalVI) centring() centring {
+	return centring{folder: g.Global, rounds: g.CentreRounds, dim: g.Global.Dim(), schema: g.Schema,
+		clip: g.Global.Clip, bits: g.Global.FracBits, rate: g.Global.SampleRate}
 }
 
 // Encoding implements Spec.
@@ -64,21 +80,34 @@ func (g *GlobalVI) Check(p *protocol.Plan) error {
 	if err != nil {
 		return err
 	}
+	if err := g.centring().check(g.LearningRounds(p)); err != nil {
+		return err
+	}
 	return g.evaluation().check(p.AllRounds(), schema, g.Global.Model)
 }
 
 // Model implements Spec.
 func (g *GlobalVI) Model(p *protocol.Plan) protocol.Model {
-	return g.evaluation().model(p.AllRounds(), g.Global.Dim(), model{g.Global})
+	return g.evaluation().model(p.AllRounds(), g.Global.Dim(), model{g.centring()})
 }
 
 // Posterior implements Spec.
-func (g *GlobalVI) Posterior(_ *protocol.Plan, state []int64) (*pvi.Posterior, error) {
-	return g.Global.Posterior(state)
+func (g *GlobalVI) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
+	raw, _, err := g.centring().split(state)
+	if err != nil {
+		return nil, err
+	}
+	q, err := g.Global.Posterior(raw)
+	if err != nil {
+		return nil, err
+	}
+	return g.centring().after(p, state, q)
 }
 
 // Join implements Spec. Every contribution is over a new sample.
-func (g *GlobalVI) Join(c PartyConfig) (Party, error) { return g.evaluation().join(c, g, g.join) }
+func (g *GlobalVI) Join(c PartyConfig) (Party, error) {
+	return g.evaluation().join(c, g, func(c PartyConfig) (Party, error) { return g.centring().join(c, g.join) })
+}
 
 func (g *GlobalVI) join(c PartyConfig) (Party, error) {
 	l, err := global.NewLearner(g.Global, c.Data)

@@ -18,6 +18,8 @@ type MCMC struct {
 	Version int             `json:"version"` // 1
 	MCMC    mcmc.Config     `json:"mcmc"`
 	Schema  json.RawMessage `json:"schema"` // how columns are encoded
+	// CentreRounds is that of PVI. The sampler's rounds are the others.
+	CentreRounds int `json:"centre_rounds,omitempty"`
 }
 
 // Name is "mcmc".
@@ -48,8 +50,12 @@ func (m *MCMC) Mechanism() (pvi.Mechanism, error) { return m.MCMC.Mechanism() }
 // Check implements Spec: every round needs all parties, because a missing one takes its
 // records out of the likelihood and its noise out of the test.
 func (m *MCMC) Check(p *protocol.Plan) error {
-	if m.MCMC.Rounds != int(p.Rounds) {
-		return fmt.Errorf("the sampler takes %d rounds, the plan has %d", m.MCMC.Rounds, p.Rounds)
+	if m.MCMC.Rounds+m.CentreRounds != int(p.Rounds) {
+		return fmt.Errorf("the sampler takes %d rounds after %d that measure centres, the plan has %d",
+			m.MCMC.Rounds, m.CentreRounds, p.Rounds)
+	}
+	if err := m.centring(nil).check(int(p.Rounds)); err != nil {
+		return err
 	}
 	if int(p.MinParties) != p.Parties() {
 		return fmt.Errorf("%d of %d parties may be missing, but a sampler needs all in every round: without "+
@@ -81,7 +87,13 @@ func (m *MCMC) Model(p *protocol.Plan) protocol.Model {
 	if err != nil {
 		return refused{err}
 	}
-	return model{s}
+	return model{m.centring(s)}
+}
+
+// centring is how the first rounds measure: by records, at most as long as a query's answer.
+func (m *MCMC) centring(s mcmc.Sampler) centring {
+	return centring{folder: s, rounds: m.CentreRounds, dim: m.MCMC.Dim(), schema: m.Schema, clip: 1,
+		bits: mcmc.FracBits, rate: m.MCMC.SampleRate}
 }
 
 // refused is the model of a plan that Check refuses.
@@ -99,12 +111,25 @@ func (m *MCMC) Draws(p *protocol.Plan, state []int64) (*mcmc.Posterior, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Posterior(state)
+	raw, _, err := m.centring(s).split(state)
+	if err != nil {
+		return nil, err
+	}
+	return s.Posterior(raw)
 }
 
 // Posterior implements Spec: the Gaussian of the draws' mean and covariance, which predicts by
 // the draws.
 func (m *MCMC) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
+	q, err := m.posterior(p, state)
+	if err != nil {
+		return nil, err
+	}
+	return m.centring(nil).after(p, state, q)
+}
+
+// posterior is that of centred columns.
+func (m *MCMC) posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
 	d, err := m.Draws(p, state)
 	if err != nil {
 		return nil, err
@@ -136,15 +161,26 @@ func (m *MCMC) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, e
 	if err != nil {
 		return nil, err
 	}
-	q, err := m.Posterior(p, state)
-	if err != nil || m.MCMC.Method != mcmc.Trace {
-		return q, err
+	q, err := m.posterior(p, state)
+	if err != nil {
+		return nil, err
 	}
-	return unshrunk(p, q, 1/m.MCMC.PriorPrecision), nil
+	if m.MCMC.Method == mcmc.Trace {
+		q = unshrunk(p, q, 1/m.MCMC.PriorPrecision)
+	}
+	return m.centring(nil).after(p, state, q)
 }
 
 // Join implements Spec. With sampling every contribution is over a new sample.
 func (m *MCMC) Join(c PartyConfig) (Party, error) {
+	s, err := m.sampler(c.Plan)
+	if err != nil {
+		return nil, err
+	}
+	return m.centring(s).join(c, m.join)
+}
+
+func (m *MCMC) join(c PartyConfig) (Party, error) {
 	l, err := mcmc.NewLearner(m.MCMC, m.public(c.Plan), c.Data)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"choir/learn/centre"
 	"choir/learn/defaults"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -93,13 +94,16 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 	if err != nil {
 		return nil, err
 	}
+	if l.CentreRounds > 0 {
+		schema = centre.Schema(schema, nil)
+	}
 	scale, intercept := defaults.Scale(schema), defaults.Of(schema).Target
 	var all []pvi.Observation
 	for _, r := range trace {
 		if int(r.Round) <= l.CentreRounds {
 			continue
 		}
-		raw, err := l.learning(r.Before)
+		raw, _, err := l.centring().split(r.Before)
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +121,7 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 	if err != nil {
 		return nil, err
 	}
-	return l.after(p, trace[len(trace)-1].Before, unshrunk(p, q, 1/l.PVI.PriorPrecision))
+	return l.centring().after(p, trace[len(trace)-1].Before, unshrunk(p, q, 1/l.PVI.PriorPrecision))
 }
 
 // unshrunk is a posterior with intervals that don't lean on the prior's mean, if the plan has noise. Without
@@ -135,18 +139,25 @@ func unshrunk(p *protocol.Plan, q *pvi.Posterior, prior ...float64) *pvi.Posteri
 // NoiseAware implements Spec.
 func (g *GlobalVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, error) {
 	var all []pvi.Observation
+	var frame []int64 // a state that has it
 	for _, r := range g.evaluation().trace(p, g.Global.Dim(), trace) {
-		if r.others(p) { // the score of other records, whose noise is not in later scores
+		// the score of other records, whose noise is not in later scores
+		if r.others(p) || int(r.Round) <= g.CentreRounds {
 			continue
 		}
-		all = append(all, pvi.Observation{Round: int(r.Round), Raw: r.Before, Sum: r.Sum,
+		raw, _, err := g.centring().split(r.Before)
+		if err != nil {
+			return nil, err
+		}
+		frame = r.Before
+		all = append(all, pvi.Observation{Round: int(r.Round) - g.CentreRounds, Raw: raw, Sum: r.Sum,
 			Variance: r.noise(p), Parties: r.Counted, Absent: r.absent(p), Set: r.set(p)})
 	}
 	q, err := g.Global.NoiseAware(all)
 	if err != nil {
 		return nil, err
 	}
-	return unshrunk(p, q, 1/g.Global.PriorPrecision), nil
+	return g.centring().after(p, frame, unshrunk(p, q, 1/g.Global.PriorPrecision))
 }
 
 // NoiseAware implements Spec. The posterior of noisy statistics counts their noise already; the

@@ -7,6 +7,7 @@ import (
 
 	"choir/learn/dataset"
 	"choir/learn/evaluate"
+	"choir/learn/gauss"
 	"choir/learn/pvi"
 	"choir/protocol"
 )
@@ -101,9 +102,8 @@ func (l *PVI) Check(p *protocol.Plan) error {
 	if len(l.Weights) != p.Parties() {
 		return fmt.Errorf("%d weights for %d parties", len(l.Weights), p.Parties())
 	}
-	if n := l.LearningRounds(p); l.CentreRounds >= n && l.CentreRounds > 0 {
-		return fmt.Errorf("centre_rounds is %d of %d rounds that don't evaluate: none is left to learn",
-			l.CentreRounds, n)
+	if err := l.centring().check(l.LearningRounds(p)); err != nil {
+		return err
 	}
 	if split, ok := l.PVI.Strategy.(pvi.BCMSplit); ok && split.Parties != p.Parties() {
 		return fmt.Errorf("the prior is split among %d members, the plan has %d parties",
@@ -140,17 +140,13 @@ func (l *PVI) checkMissing() error {
 
 // Model implements Spec.
 func (l *PVI) Model(p *protocol.Plan) protocol.Model {
-	m := model{l.PVI}
-	if l.CentreRounds > 0 {
-		m = model{centring{l}}
-	}
-	return l.evaluation().model(p.AllRounds(), l.PVI.Dim(), m)
+	return l.evaluation().model(p.AllRounds(), l.PVI.Dim(), model{l.centring()})
 }
 
 // Posterior implements Spec. Its weights are those of centred columns; it predicts for
 // records as they are encoded.
 func (l *PVI) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
-	raw, err := l.learning(state)
+	raw, _, err := l.centring().split(state)
 	if err != nil {
 		return nil, err
 	}
@@ -158,20 +154,43 @@ func (l *PVI) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error)
 	if err != nil {
 		return nil, err
 	}
-	return l.after(p, state, q)
+	return l.centring().after(p, state, q)
+}
+
+// centring is how the first rounds measure.
+func (l *PVI) centring() centring {
+	return centring{folder: l.PVI, rounds: l.CentreRounds, dim: l.PVI.Dim(), schema: l.Schema,
+		groups: l.PVI.Strategy.Params().Shards, clip: l.PVI.Clip, bits: l.PVI.FracBits, rate: 1}
+}
+
+// checkCentring returns an error unless the measuring rounds have the sensitivity of those
+// that learn.
+func (l *PVI) checkCentring() error {
+	c := l.PVI
+	if l.CentreRounds == 0 {
+		return nil
+	}
+	switch {
+	case c.Model != pvi.Logistic || c.Family != gauss.MeanField:
+		return fmt.Errorf("parameters: centre_rounds is %d, want 0 unless the model is logistic in the "+
+			"mean-field family", l.CentreRounds)
+	case c.Strategy.Name() != pvi.NameVirtual || c.Strategy.Params().Local || !(c.Clip > 0):
+		return fmt.Errorf("parameters: centre_rounds is %d, want 0 unless the strategy is virtual with joint "+
+			"noise and a clip", l.CentreRounds)
+	}
+	return nil
 }
 
 // Join implements Spec. With local noise the plan's variance is what the party adds
 // in each of its steps; a plan without noise adds none.
-func (l *PVI) Join(c PartyConfig) (Party, error) { return l.evaluation().join(c, l, l.join) }
+func (l *PVI) Join(c PartyConfig) (Party, error) {
+	return l.evaluation().join(c, l, func(c PartyConfig) (Party, error) { return l.centring().join(c, l.join) })
+}
 
 func (l *PVI) join(c PartyConfig) (Party, error) {
 	p, err := pvi.NewLearner(l.PVI, c.Data, l.Weights[c.Party])
 	if err != nil {
 		return nil, err
-	}
-	if l.CentreRounds > 0 {
-		return l.joinCentred(c, p)
 	}
 	if c.Outside != nil {
 		if p, err = p.WithOutside(c.Outside); err != nil {

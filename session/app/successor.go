@@ -43,6 +43,9 @@ func checkSuccessor(p *protocol.Plan, a Spec) error {
 	if err != nil {
 		return fmt.Errorf("predecessor: %w", err)
 	}
+	if n := CentreRounds(a); q.After == nil && n > int(p.After.Round) {
+		return fmt.Errorf("the predecessor stopped before its %d centre_rounds were over: make a new plan", n)
+	}
 	switch a := a.(type) {
 	case *PVI:
 		b := *before.(*PVI)
@@ -73,10 +76,6 @@ func checkSuccessor(p *protocol.Plan, a Spec) error {
 // follows checks what a successor of partitioned inference needs besides the same parameters.
 func (l *PVI) follows(p *protocol.Plan, before *PVI) error {
 	q := p.After.Plan
-	if q.After == nil && l.CentreRounds > int(p.After.Round) {
-		return fmt.Errorf("the predecessor stopped before its %d centre_rounds were over: make a new plan",
-			l.CentreRounds)
-	}
 	if l.PVI.Strategy.Params().ShardPower == 0 {
 		return nil
 	}

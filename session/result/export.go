@@ -114,10 +114,8 @@ func NewModelFile(s protocol.BoundPlan, state []int64, trace []app.Revealed) (*M
 	if f.Warnings, err = Warnings(p, lastStates(state, trace)...); err != nil {
 		return nil, err
 	}
-	if l, ok := a.(*app.PVI); ok {
-		if err = f.setFrame(l.Frame(p, state)); err != nil {
-			return nil, err
-		}
+	if err = f.setFrame(app.Frame(p, a, state)); err != nil {
+		return nil, err
 	}
 	if f.Evaluation, err = app.Evaluations(p, a, trace); err != nil {
 		return nil, err

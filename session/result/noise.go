@@ -120,7 +120,7 @@ func optimisationNoise(p *protocol.Plan, c pvi.Config, q *pvi.Posterior, sum flo
 func globalNoise(p *protocol.Plan, a *app.GlobalVI, q *pvi.Posterior) (all, step []float64) {
 	g := a.Global
 	sum := math.Ldexp(math.Sqrt(app.SumVariance(p)), -int(p.FracBits)) / g.SampleRate
-	rounds := float64(p.Rounds)
+	rounds := float64(a.LearningRounds(p) - a.CentreRounds)
 	for _, sd := range q.SD() {
 		curvature := 0.2 * float64(g.Records)
 		if g.Model == pvi.BNN { // a unit's weights have fewer records

@@ -58,7 +58,8 @@ func (c PlanConfig) Fill(p *protocol.Plan) (PlanConfig, error) {
 			InitialSD: v.InitialSD, InitialSpread: v.InitialSpread, Hidden: v.Hidden, Samples: v.Samples,
 			Clip: v.Clip, SampleRate: v.SampleRate, Records: v.Records, MaxRecords: v.MaxRecords,
 			Optimiser: string(v.Optimiser), LearningRate: v.LearningRate, RateDecay: v.RateDecay,
-			SDUnit: v.SDUnit, PrecisionFloor: v.PrecisionFloor, Averaging: v.Averaging}
+			SDUnit: v.SDUnit, PrecisionFloor: v.PrecisionFloor, Averaging: v.Averaging,
+			CentreRounds: &a.CentreRounds}
 	case *app.Statistics:
 		c.Learning, c.Statistics = nil, c.statistics(a.Statistics, learning)
 	}

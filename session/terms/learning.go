@@ -130,12 +130,19 @@ func (l LearningConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 // or by default so many, if one natural-gradient step a round learns from columns that may
 // lie away from 0.
 func (l LearningConfig) centring(d draft, t Terms, schema *dataset.Schema, byDefault int) int {
+	able := d.name == pvi.NameVirtual && d.cfg.Model == pvi.Logistic && !l.named() &&
+		d.cfg.Family == gauss.MeanField
+	return t.measuring(l.CentreRounds, able, schema, byDefault)
+}
+
+// measuring is how many rounds measure centres: what is named, or by default so many if the method is able
+// to, the noise is joint and a column may lie away from 0.
+func (t Terms) measuring(named *int, able bool, schema *dataset.Schema, byDefault int) int {
 	joint := t.Noise == protocol.NoiseParty || t.Noise == protocol.NoiseCompute
 	switch {
-	case l.CentreRounds != nil:
-		return *l.CentreRounds
-	case joint && d.name == pvi.NameVirtual && d.cfg.Model == pvi.Logistic && !l.named() &&
-		d.cfg.Family == gauss.MeanField && centre.Of(schema).Len() > 0:
+	case named != nil:
+		return *named
+	case able && joint && centre.Of(schema).Len() > 0:
 		return byDefault
 	}
 	return 0

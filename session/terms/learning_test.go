@@ -107,6 +107,8 @@ func TestPlanWarns(t *testing.T) {
 		{"ranges alone", "records = 150\nstrategy = \"virtual\"\ncentre_rounds = 1\n",
 			"so 1 of 4 rounds measure where they lie"},
 		{"ranges of many records", "records = 30000\n", ""},
+		{"ranges that nobody measures", "records = 30000\nstrategy = \"optimisation\"\n",
+			"no round of this plan measures where in it they lie"},
 		{"trace of few records", "[mcmc]\nschema_file = \"classes.json\"\nrecords = 60\n",
 			"noise may drown 60 records"},
 		{"trace of a rare class", "[mcmc]\nschema_file = \"classes.json\"\nrecords = 600\n",
@@ -136,6 +138,46 @@ func TestPlanWarns(t *testing.T) {
 				t.Errorf("warnings %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestCentreRounds: sums of records measure centres in a tenth of the rounds, unless the plan's file names
+// another number, and the other rounds learn; a plan whose rounds all measure is refused.
+func TestCentreRounds(t *testing.T) {
+	dir, head := planTOML(t)
+	head = strings.Replace(head, "rounds = 4", "rounds = 100", 1)
+	for _, tc := range []struct {
+		section, lines string
+		want           int
+	}{
+		{"learning", "", 9}, {"global", "", 9}, {"mcmc", "", 9}, {"mcmc", "method = \"penalty\"\n", 9},
+		{"global", "centre_rounds = 3\n", 3}, {"mcmc", "centre_rounds = 0\n", 0},
+		{"mcmc", "method = \"penalty\"\nsample_rate = 0.5\nsampling_variance = 0.5\n", 0},
+		{"learning", "strategy = \"dataset\"\n", 0}, {"global", "centre_rounds = 100\n", -1},
+		{"mcmc", "centre_rounds = 100\n", -1},
+	} {
+		section := fmt.Sprintf("[%s]\nschema_file = \"classes.json\"\nrecords = 3000\n%s", tc.section, tc.lines)
+		p, err := terms.NewPlan(rig.WriteFile(t, dir, "centres.toml", head+section), time.Now())
+		if tc.want < 0 {
+			if err == nil {
+				t.Errorf("%s: no error", section)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", section, err)
+			continue
+		}
+		a, err := app.Of(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := app.CentreRounds(a); got != tc.want {
+			t.Errorf("%s: %d rounds measure, want %d", section, got, tc.want)
+		}
+		if m, ok := a.(*app.MCMC); ok && m.MCMC.Rounds != 100-tc.want {
+			t.Errorf("%s: the sampler takes %d rounds", section, m.MCMC.Rounds)
+		}
 	}
 }
 

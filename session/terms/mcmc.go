@@ -3,6 +3,7 @@ package terms
 import (
 	"encoding/json"
 
+	"choir/learn/centre"
 	"choir/learn/dataset"
 	"choir/learn/defaults"
 	"choir/learn/mcmc"
@@ -31,11 +32,17 @@ type MCMCConfig struct {
 	Leapfrogs        int            `toml:"leapfrogs"`   // default 3
 	SampleRate       float64        `toml:"sample_rate"` // default 1
 	SamplingVariance float64        `toml:"sampling_variance"`
+	CentreRounds     *int           `toml:"centre_rounds"` // that of LearningConfig
 }
 
 func (m *MCMCConfig) schema() (string, map[string]any) { return m.SchemaFile, m.Schema }
 
 func (m *MCMCConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
+	return m.Spec(t, schema)
+}
+
+// Spec is the application that the configuration describes under the terms, and its number of rounds.
+func (m *MCMCConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, error) {
 	if err := suitsClasses("mcmc", schema); err != nil {
 		return nil, 0, err
 	}
@@ -47,7 +54,15 @@ func (m *MCMCConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error
 	if records == 0 { // it scales the clip and the steps: no claim depends on it
 		records = defaults.Facts{Parties: t.parties()}.AssumedRecords()
 	}
-	cfg := DefaultMCMC(mcmc.Method(m.Method), schema, records, t.Rounds, orElse(m.SampleRate, 1))
+	rate := orElse(m.SampleRate, 1)
+	rounds := DefaultMCMC(mcmc.Method(m.Method), schema, records, t.Rounds, rate).Rounds
+	const fewest = 3 // encoded columns, of which products have room for means and squares
+	able := schema.Dim() >= fewest && rate == 1
+	measuring := t.measuring(m.CentreRounds, able, schema, centre.RoundsOf(rounds))
+	if measuring > 0 {
+		schema = centre.Schema(schema, nil)
+	}
+	cfg := DefaultMCMC(mcmc.Method(m.Method), schema, records, rounds-measuring, rate)
 	cfg.MaxRecords = orElse(m.MaxRecords, cfg.MaxRecords)
 	cfg.PriorPrecision = orElse(m.PriorPrecision, cfg.PriorPrecision)
 	cfg.Radius = orElse(m.Radius, cfg.Radius)
@@ -66,7 +81,8 @@ func (m *MCMCConfig) spec(t Terms, schema *dataset.Schema) (app.Spec, int, error
 	cfg.Step = m.Step
 	cfg.Leapfrogs = orElse(m.Leapfrogs, cfg.Leapfrogs)
 	cfg.SamplingVariance = m.SamplingVariance
-	return &app.MCMC{Version: 1, MCMC: cfg, Schema: json.RawMessage(canonical)}, cfg.Rounds, nil
+	return &app.MCMC{Version: 1, MCMC: cfg, Schema: json.RawMessage(canonical), CentreRounds: measuring}, rounds,
+		nil
 }
 
 // DefaultMCMC is a sampler for columns of a schema. The empty method is the trace posterior;

@@ -107,11 +107,11 @@ func globalOutlook(p *protocol.Plan) (string, error) {
 		return "", err
 	}
 	g := a.(*app.GlobalVI).Global
-	f := factsOf(schema, int(p.Rounds), 0)
+	f := factsOf(schema, int(p.Rounds), app.CentreRounds(a))
 	f.Parties = p.Parties()
 	f.Records = g.Records
 	if p.Noise != protocol.NoiseNone {
-		f.Noise = onSum(p) / (g.SampleRate * math.Sqrt(float64(p.Rounds)))
+		f.Noise = onSum(p) / (g.SampleRate * math.Sqrt(float64(f.Rounds)))
 	}
 	return f.Outlook(false), nil
 }

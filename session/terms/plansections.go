@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 
+	"choir/learn/centre"
 	"choir/learn/dataset"
 	"choir/learn/defaults"
 	"choir/learn/global"
@@ -37,6 +38,8 @@ type GlobalConfig struct {
 	Averaging      float64        `toml:"averaging"`
 	// CurvatureRounds is how many of the last rounds reveal the curvature; see globalCurvature.
 	CurvatureRounds int `toml:"curvature_rounds"`
+	// CentreRounds is that of LearningConfig.
+	CentreRounds *int `toml:"centre_rounds"`
 }
 
 func (g *GlobalConfig) schema() (string, map[string]any) { return g.SchemaFile, g.Schema }
@@ -62,17 +65,24 @@ func (g *GlobalConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, err
 	if global.Optimiser(g.Optimiser) == global.Natural {
 		rounds = orElse(t.Rounds, defaults.NaturalGlobalRounds)
 	}
-	cfg, err := g.config(t, schema, rounds)
+	able := orElse(pvi.Model(g.Model), pvi.Logistic) == pvi.Logistic
+	measuring := t.measuring(g.CentreRounds, able, schema, centre.RoundsOf(rounds))
+	if measuring > 0 {
+		schema = centre.Schema(schema, nil)
+	}
+	cfg, err := g.config(t, schema, rounds, measuring)
 	if err != nil {
 		return nil, 0, err
 	}
-	cfg = t.coarsened(globalCurvature(cfg, schema, rounds, g.CurvatureRounds), rounds)
-	return &app.GlobalVI{Version: 1, Global: cfg, Schema: json.RawMessage(canonical)}, rounds, nil
+	cfg = t.coarsened(globalCurvature(cfg, schema, rounds-measuring, g.CurvatureRounds), rounds)
+	return &app.GlobalVI{Version: 1, Global: cfg, Schema: json.RawMessage(canonical), CentreRounds: measuring},
+		rounds, nil
 }
 
-// config is the configuration with defaults for what isn't named.
-func (g *GlobalConfig) config(t Terms, schema *dataset.Schema, rounds int) (global.Config, error) {
-	f := factsOf(schema, rounds, 0)
+// config is the configuration with defaults for what isn't named, for so many rounds in all of which the
+// first measure centres.
+func (g *GlobalConfig) config(t Terms, schema *dataset.Schema, rounds, measuring int) (global.Config, error) {
+	f := factsOf(schema, rounds, measuring)
 	f.Parties = t.parties()
 	f.Records = g.Records // it is a unit of the steps: no claim depends on it
 	f.Prior = g.PriorPrecision
@@ -104,7 +114,7 @@ func (g *GlobalConfig) config(t Terms, schema *dataset.Schema, rounds int) (glob
 	} else {
 		cfg.InitialSD = orElse(cfg.InitialSD, initialSD)
 		cfg.Clip = orElse(cfg.Clip, globalClip(schema))
-		cfg.LearningRate = orElse(cfg.LearningRate, defaults.GlobalRate(rounds))
+		cfg.LearningRate = orElse(cfg.LearningRate, defaults.GlobalRate(rounds-measuring))
 		cfg.Averaging = orElse(cfg.Averaging, averaged)
 	}
 	cfg.FracBits = globalGrid(cfg.Clip)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"choir/learn/centre"
+	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
 )
@@ -34,24 +35,38 @@ func Warnings(p *protocol.Plan) ([]string, error) {
 	return out, err
 }
 
-// rangesOutlook warns of columns whose centres are measured from few records.
+// rangesOutlook warns of columns whose centres are measured from few records, or not at all.
 func rangesOutlook(p *protocol.Plan) (string, error) {
 	if p.Application != app.NamePVI {
 		return "", nil
 	}
 	a, err := app.PVIOf(p)
-	if err != nil || a.CentreRounds == 0 {
+	if err != nil || a.PVI.Model == pvi.External {
 		return "", err
 	}
 	schema, err := a.Encoding()
 	if err != nil {
 		return "", err
 	}
+	if columns := centre.Of(schema).Len(); a.CentreRounds == 0 {
+		return unmeasured(p, a, columns), nil
+	}
 	f, err := planned(p, a)
 	if err != nil {
 		return "", err
 	}
 	return f.RangesOutlook(centre.Of(schema).Len()), nil
+}
+
+// unmeasured warns of logistic regression by a method that doesn't measure where columns lie.
+func unmeasured(p *protocol.Plan, a *app.PVI, columns int) string {
+	if columns == 0 || a.PVI.Model != pvi.Logistic || p.Noise == protocol.NoiseNone {
+		return ""
+	}
+	return fmt.Sprintf("the schema has %d numbers with a range alone, and no round of this plan measures where "+
+		"in it they lie: of columns far from the middle 90 %% intervals covered 0.7, and predictions lost 0.03 "+
+		"to 0.06 nats a row; name centres and scales that are publicly known in the schema (center, scale), or "+
+		"take strategy %q or [global], which measure", columns, pvi.NameVirtual)
 }
 
 // weak warns of a budget that hardly protects anybody.

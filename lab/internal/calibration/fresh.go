@@ -41,7 +41,7 @@ func freshly(ctx context.Context, o study.Options) (*study.Result, error) {
 		all = append(all, w)
 	}
 	o.First, o.Seeds = 1, 1
-	return each(ctx, o, "calibration-fresh", all, func(at int) int { return 1000 * at })
+	return each(ctx, o, "calibration-fresh", all, func(at int) int { return 1000 * at }, world.load)
 }
 
 // corners are worlds of 500 rows whose other numbers are the least or the largest, and of 50,000 rows of few

@@ -11,6 +11,9 @@ import (
 	"choir/lab/experiment"
 	"choir/lab/internal/quality"
 	"choir/lab/study"
+	"choir/learn/centre"
+	"choir/learn/pvi"
+	"choir/session/app"
 )
 
 // Studies are the tables of intervals and their coverage.
@@ -35,6 +38,8 @@ func Studies() []study.Study {
 			Run: sweep("calibration-corners", corners, func(at int) int { return 20_000 + 100*at }),
 			About: "the same in worlds whose rows, columns, correlations, parties and epsilon are the least or " +
 				"the largest, but for 50,000 rows of 60 columns"},
+		{Name: "calibration-ranges", Run: ranged,
+			About: "the same in eight worlds of skewed columns of which nothing but ranges is public"},
 	}
 }
 
@@ -60,12 +65,15 @@ func (t *tally) add(name string, s study.Score) {
 func sweep(name string, worlds func(quick bool) []world, after func(at int) int) func(context.Context,
 	study.Options) (*study.Result, error) {
 	return func(ctx context.Context, o study.Options) (*study.Result, error) {
-		return each(ctx, o, name, worlds(o.Quick), after)
+		return each(ctx, o, name, worlds(o.Quick), after, world.load)
 	}
 }
 
-func each(ctx context.Context, o study.Options, name string, all []world,
-	after func(at int) int) (*study.Result, error) {
+// loading draws a world's data, with the true weights of the columns as they are encoded.
+type loading func(w world, seed uint64) (*experiment.Data, []float64, error)
+
+func each(ctx context.Context, o study.Options, name string, all []world, after func(at int) int,
+	load loading) (*study.Result, error) {
 	r := &study.Result{SchemaVersion: 1, Name: name, Title: "Intervals of the true weights",
 		Seeds: o.Seeds, Transport: bed.Clear, Source: "none: generated data with known weights",
 		About: []string{"Every setting is the plan's default, delta is 1e-5. *plain* takes the revealed sums for " +
@@ -84,7 +92,7 @@ func each(ctx context.Context, o study.Options, name string, all []world,
 		}
 		t := &tally{world: w, all: map[string][]study.Score{}}
 		for _, seed := range o.Each() {
-			if err := t.seed(ctx, o, uint64(after(at)+seed)); err != nil {
+			if err := t.draw(ctx, o, uint64(after(at)+seed), load); err != nil {
 				return nil, fmt.Errorf("%s, seed %d: %w", w.Name, seed, err)
 			}
 			o.Tell(fmt.Sprintf("%s, seed %d", w.Name, seed))
@@ -101,7 +109,12 @@ func each(ctx context.Context, o study.Options, name string, all []world,
 
 // seed adds one repetition.
 func (t *tally) seed(ctx context.Context, o study.Options, seed uint64) error {
-	d, truth, err := t.world.load(seed)
+	return t.draw(ctx, o, seed, world.load)
+}
+
+// draw adds one repetition on data that load draws.
+func (t *tally) draw(ctx context.Context, o study.Options, seed uint64, load loading) error {
+	d, truth, err := load(t.world, seed)
 	if err != nil {
 		return err
 	}
@@ -141,11 +154,29 @@ func (t *tally) try(ctx context.Context, d *experiment.Data, m way, seed uint64)
 	if err != nil {
 		return err
 	}
-	scores, err := t.against.Scores(o, r.App)
+	against, err := t.framed(o, r.App, d)
+	if err != nil {
+		return err
+	}
+	scores, err := against.Scores(o, r.App)
 	for _, s := range scores {
 		t.add(m.name+", "+s.Posterior, s)
 	}
 	return err
+}
+
+// framed is what to compare a session's weights with: those of centred columns, if it has centred them.
+func (t *tally) framed(o *bed.Outcome, spec app.Spec, d *experiment.Data) (quality.Reference, error) {
+	r := t.against
+	frame, err := app.Frame(o.Plan, spec, o.State)
+	if err != nil || frame == nil {
+		return r, err
+	}
+	columns := centre.Of(d.Schema)
+	r.Truth = columns.Weights(r.Truth, *frame)
+	rows := pvi.Data{X: columns.Recode(d.Train.X, *frame), Y: d.Train.Y}
+	r.SD, err = quality.NonPrivate(rows, r.Features, r.Numbers, noiseSD)
+	return r, err
 }
 
 // allowed is how far a coverage may be from nominal.

@@ -76,23 +76,20 @@ func AppCases(t *testing.T) map[string]AppCase {
 		LearningRate: 0.05, Averaging: 3}
 	s := stats.Config{Features: 4, PriorPrecision: 1, Bound: 4, TargetBound: 16, MomentRounds: 1, Radius: 3,
 		FracBits: 8, Records: 150, MaxRecords: 1000}
-	schema, err := dataset.ParseSchema(SchemaOf(t, 4, true))
-	if err != nil {
-		t.Fatal(err)
+	globally := func(measuring int) app.Spec {
+		return &app.GlobalVI{Version: 1, Global: g, Schema: SchemaOf(t, 4, true), CentreRounds: measuring}
 	}
-	m := terms.DefaultMCMC(mcmc.Penalty, schema, 150, 8, 1)
-	m.MaxRecords, m.Keep, m.Chains = 1000, 3, 3
 	return map[string]AppCase{
-		"mcmc": {&app.MCMC{Version: 1, MCMC: m, Schema: SchemaOf(t, 4, true)}, protocol.NoiseParty,
-			8, classes},
-		"virtual":      {learn(virtual), protocol.NoiseParty, 3, classes},
-		"centred":      {centred, protocol.NoiseParty, 4, classes},
-		"evaluated":    {scored, protocol.NoiseParty, 5, classes},
-		"residual":     {residual(t, virtual), protocol.NoiseParty, 4, lines},
-		"perturbation": {learn(perturbation), protocol.NoiseLocal, 3, classes},
-		"optimisation": {learn(optimisation), protocol.NoiseLocal, 3, classes},
-		"global": {&app.GlobalVI{Version: 1, Global: g, Schema: SchemaOf(t, 4, true)}, protocol.NoiseParty, 6,
-			classes},
+		"mcmc":           {samplerCase(t, 0), protocol.NoiseParty, 8, classes},
+		"centred mcmc":   {samplerCase(t, 1), protocol.NoiseParty, 9, classes},
+		"virtual":        {learn(virtual), protocol.NoiseParty, 3, classes},
+		"centred":        {centred, protocol.NoiseParty, 4, classes},
+		"evaluated":      {scored, protocol.NoiseParty, 5, classes},
+		"residual":       {residual(t, virtual), protocol.NoiseParty, 4, lines},
+		"perturbation":   {learn(perturbation), protocol.NoiseLocal, 3, classes},
+		"optimisation":   {learn(optimisation), protocol.NoiseLocal, 3, classes},
+		"global":         {globally(0), protocol.NoiseParty, 6, classes},
+		"centred global": {globally(2), protocol.NoiseParty, 6, classes},
 		"statistics": {&app.Statistics{Version: 1, Statistics: s, Schema: SchemaOf(t, 4, false)},
 			protocol.NoiseParty, 3, lines},
 	}
@@ -180,4 +177,15 @@ func (c AppCase) Plainly(t *testing.T, p *protocol.Plan) []int64 {
 		}
 	}
 	return model
+}
+
+// samplerCase walks for eight rounds after those that measure centres.
+func samplerCase(t *testing.T, measuring int) app.Spec {
+	schema, err := dataset.ParseSchema(SchemaOf(t, 4, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := terms.DefaultMCMC(mcmc.Penalty, schema, 150, 8, 1)
+	m.MaxRecords, m.Keep, m.Chains = 1000, 3, 3
+	return &app.MCMC{Version: 1, MCMC: m, Schema: SchemaOf(t, 4, true), CentreRounds: measuring}
 }
