@@ -29,7 +29,10 @@ func (r rises) share(loss func(k float64) float64) float64 {
 // sure not to lose to even odds, by draws of the weights from their posterior. Columns are taken for
 // independent and normal with the mean square 1: by Stein's lemma the logits l = m'x + c have the rise
 // E s'(a) w'm + (E s(a) - 1/2) c. Over the posterior logits are shorter ([MacKay92]).
-func shorten(m *gauss.Moments, weights [][]float64) {
+//
+// Where ranges alone are public columns may be off their centres, and slopes and intercept make up for each
+// other: both keep one share, which moves logits alike wherever columns lie.
+func shorten(m *gauss.Moments, weights [][]float64, ranged bool) {
 	last := len(m.Mean) - 1
 	slopes := m.Mean[:last]
 	short := 1 / math.Sqrt(1+floats.Sum(m.Variance)/probit)
@@ -40,17 +43,22 @@ func shorten(m *gauss.Moments, weights [][]float64) {
 		across = append(across, short*meanSlope(w[last], square)*floats.Dot(w[:last], slopes))
 		along = append(along, alone*(cumulative(w[last]/math.Sqrt(probit+square))-0.5))
 	}
-	floats.Scale(across.share(func(k float64) float64 { return meanLogCosh(k * sd / 2) }), slopes)
+	if ranged {
+		floats.Add(across, along)
+		floats.Scale(across.share(func(k float64) float64 { return meanLogCosh(k*alone/2, k*sd/2) }), m.Mean)
+		return
+	}
+	floats.Scale(across.share(func(k float64) float64 { return meanLogCosh(0, k*sd/2) }), slopes)
 	m.Mean[last] *= along.share(func(k float64) float64 { return logCosh(k * math.Abs(alone) / 2) })
 }
 
-// meanLogCosh is the mean of log cosh over a normal law of mean 0.
-func meanLogCosh(sd float64) float64 {
+// meanLogCosh is the mean of log cosh over a normal law.
+func meanLogCosh(mean, sd float64) float64 {
 	const step = 0.1 // of 16 standard deviations
 	out := 0.0
 	for i := -80; i <= 80; i++ {
 		z := step * float64(i)
-		out += logCosh(math.Abs(sd*z)) * math.Exp(-z*z/2)
+		out += logCosh(math.Abs(mean+sd*z)) * math.Exp(-z*z/2)
 	}
 	return out * step / math.Sqrt(2*math.Pi)
 }

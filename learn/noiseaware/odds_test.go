@@ -39,7 +39,7 @@ func TestSureOfOdds(t *testing.T) {
 		if overOdds(r, truth, m.Mean) < -0.01 {
 			before++
 		}
-		shorten(m, draws)
+		shorten(m, draws, false)
 		gain := overOdds(r, truth, m.Mean)
 		if gain < -0.01 {
 			after++
@@ -49,6 +49,27 @@ func TestSureOfOdds(t *testing.T) {
 	t.Logf("%d sessions lose, %d of what is kept; mean gain %.4f", before, after, gained)
 	if before < 30 || after > 7 || gained < 0.01 {
 		t.Errorf("%d sessions lose, %d of what is kept; mean gain %.4f", before, after, gained)
+	}
+}
+
+// TestOneShare: where columns may be off their centres slopes and intercept keep one share, so that logits
+// of records far from where columns are taken to lie are shortened and never turned. Each by itself would
+// keep all of the intercept and little of the slopes, whose logits it makes up for: those of this mean are 0
+// on average and would be -3.
+func TestOneShare(t *testing.T) {
+	const slope, intercept, off = 1.5, -3.0, 2.0
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, ranged := range []bool{true, false} {
+		m := &gauss.Moments{Mean: []float64{slope, intercept}, Variance: []float64{0, 0}}
+		var draws [][]float64
+		for range 4000 {
+			draws = append(draws, []float64{0.2 + r.NormFloat64(), intercept})
+		}
+		shorten(m, draws, ranged)
+		logit := m.Mean[0]*off + m.Mean[1]
+		if kept := m.Mean[1] / intercept; ranged != (math.Abs(logit) < 1e-9) || kept <= 0 || kept > 1 {
+			t.Errorf("ranged %v: %v, a logit of %g", ranged, m.Mean, logit)
+		}
 	}
 }
 

@@ -33,6 +33,8 @@ type Steps struct {
 	Chance float64
 	// Bent is the error of steps by changes of the curvature, relative to the way from the last point.
 	Bent float64
+	// Ranged: some columns have nothing public but a range, within which a deviation may be of any length.
+	Ranged bool
 }
 
 // Constants of the law of slopes, by their log odds.
@@ -40,6 +42,7 @@ const (
 	doubt  = 0.25 // relative standard deviation of Expected
 	blur   = 1.5  // most of that
 	uneven = 0.4  // standard deviation between the weights
+	ranged = 0.8  // the same where columns' deviations differ, by factors of up to about three
 )
 
 // Posterior returns the posterior that predicts, each weight by itself, and the means and variances of single
@@ -72,7 +75,7 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 		floats.Scale(min(1, share*floats.Norm(wide.Mean, 2)/length), m.Mean)
 	}
 	if t.Bent != 0 {
-		shorten(m, weights)
+		shorten(m, weights, t.Ranged)
 		return m, wide, nil
 	}
 	if d == 1 {
@@ -190,10 +193,14 @@ type guess struct{ weights, slopes []float64 }
 func (t Steps) decode(g *guess, x []float64, low, high float64) {
 	d := len(g.weights)
 	scale := low * math.Pow(high/low, cumulative(x[2*d]))
+	between := uneven
+	if t.Ranged {
+		between = ranged
+	}
 	common := math.Log(t.Expected/(1-t.Expected)) + min(blur, doubt/(1-t.Expected))*x[2*d+1]
 	for i := range d {
 		g.weights[i] = scale * x[i]
-		g.slopes[i] = 1 / (1 + math.Exp(-common-uneven*x[d+i]))
+		g.slopes[i] = 1 / (1 + math.Exp(-common-between*x[d+i]))
 	}
 }
 

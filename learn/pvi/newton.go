@@ -203,5 +203,6 @@ func (c Config) addSteps(t *noiseaware.Steps, o Observation) error {
 	expected := 0.8 * (c.PriorPrecision + c.StartPrecision) * c.StepBound / (stepPart * c.Clip)
 	t.Expected = min(steepest, expected/float64(o.Parties))
 	t.Scale = o.Scale
+	t.Ranged = o.Ranged && c.Model == Logistic
 	return nil
 }

@@ -33,6 +33,8 @@ type Observation struct {
 	// Scale is the largest standard deviation that weights are expected to have by what is public of
 	// the data; 0: the prior's.
 	Scale float64
+	// Ranged reports that of some columns nothing but a range is public.
+	Ranged bool
 	// Intercept is that of the intercept, of strategies without Newton steps.
 	Intercept float64
 	// Others reports that the round was with other parties than those whose posterior is wanted:

@@ -94,6 +94,7 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 	if err != nil {
 		return nil, err
 	}
+	ranged := centre.Of(schema).Len() > 0
 	if l.CentreRounds > 0 {
 		schema = centre.Schema(schema, nil)
 	}
@@ -109,7 +110,7 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 		}
 		all = append(all, pvi.Observation{Round: int(r.Round) - l.CentreRounds, Raw: raw, Sum: r.Sum,
 			Variance: r.noise(p), Parties: r.Counted, Absent: r.absent(p), Set: r.set(p),
-			Others: r.others(p), Scale: scale, Intercept: intercept,
+			Others: r.others(p), Scale: scale, Intercept: intercept, Ranged: ranged,
 			Records: float64(l.Records) * l.share(p, r), Shares: l.Weights})
 	}
 	if !slices.ContainsFunc(all, func(o pvi.Observation) bool {

@@ -157,10 +157,11 @@ func (l *PVI) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error)
 	return l.centring().after(p, state, q)
 }
 
-// centring is how the first rounds measure.
+// centring is how the first rounds measure: at the dataset level by one vector, the mean of a party's
+// records.
 func (l *PVI) centring() centring {
 	return centring{folder: l.PVI, rounds: l.CentreRounds, dim: l.PVI.Dim(), schema: l.Schema,
-		groups: l.PVI.Strategy.Params().Shards, clip: l.PVI.Clip, bits: l.PVI.FracBits, rate: 1}
+		groups: max(1, l.PVI.Strategy.Params().Shards), clip: l.PVI.Clip, bits: l.PVI.FracBits, rate: 1}
 }
 
 // checkCentring returns an error unless the measuring rounds have the sensitivity of those
@@ -170,13 +171,14 @@ func (l *PVI) checkCentring() error {
 	if l.CentreRounds == 0 {
 		return nil
 	}
+	name := c.Strategy.Name()
 	switch {
 	case c.Model != pvi.Logistic || c.Family != gauss.MeanField:
 		return fmt.Errorf("parameters: centre_rounds is %d, want 0 unless the model is logistic in the "+
 			"mean-field family", l.CentreRounds)
-	case c.Strategy.Name() != pvi.NameVirtual || c.Strategy.Params().Local || !(c.Clip > 0):
-		return fmt.Errorf("parameters: centre_rounds is %d, want 0 unless the strategy is virtual with joint "+
-			"noise and a clip", l.CentreRounds)
+	case name != pvi.NameVirtual && name != pvi.NameDataset || c.Strategy.Params().Local || !(c.Clip > 0):
+		return fmt.Errorf("parameters: centre_rounds is %d, want 0 unless the strategy is virtual or dataset with "+
+			"joint noise and a clip", l.CentreRounds)
 	}
 	return nil
 }

@@ -126,12 +126,19 @@ func (l LearningConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 		Records: l.Records, CentreRounds: f.Centre}, t.Rounds, nil
 }
 
-// centring returns the number of rounds that measure the columns' centres: what is named,
-// or by default so many, if one natural-gradient step a round learns from columns that may
-// lie away from 0.
+// centring returns the number of rounds that measure the columns' centres: what is named, or by default so
+// many, if one natural-gradient step a round, or parties' Newton steps, learn from columns that may lie away
+// from 0.
 func (l LearningConfig) centring(d draft, t Terms, schema *dataset.Schema, byDefault int) int {
-	able := d.name == pvi.NameVirtual && d.cfg.Model == pvi.Logistic && !l.named() &&
-		d.cfg.Family == gauss.MeanField
+	able := d.cfg.Model == pvi.Logistic && d.cfg.Family == gauss.MeanField
+	switch d.name {
+	case pvi.NameVirtual:
+		able = able && !l.named()
+	case pvi.NameDataset:
+		able = able && orElse(d.p.Optimiser, pvi.Newton) == pvi.Newton
+	default:
+		able = false
+	}
 	return t.measuring(l.CentreRounds, able, schema, byDefault)
 }
 

@@ -141,7 +141,7 @@ func TestPlanWarns(t *testing.T) {
 	}
 }
 
-// TestCentreRounds: sums of records measure centres in a tenth of the rounds, unless the plan's file names
+// TestCentreRounds: sums measure centres in a tenth of the rounds, unless the plan's file names
 // another number, and the other rounds learn; a plan whose rounds all measure is refused.
 func TestCentreRounds(t *testing.T) {
 	dir, head := planTOML(t)
@@ -153,7 +153,9 @@ func TestCentreRounds(t *testing.T) {
 		{"learning", "", 9}, {"global", "", 9}, {"mcmc", "", 9}, {"mcmc", "method = \"penalty\"\n", 9},
 		{"global", "centre_rounds = 3\n", 3}, {"mcmc", "centre_rounds = 0\n", 0},
 		{"mcmc", "method = \"penalty\"\nsample_rate = 0.5\nsampling_variance = 0.5\n", 0},
-		{"learning", "strategy = \"dataset\"\n", 0}, {"global", "centre_rounds = 100\n", -1},
+		{"learning", "strategy = \"dataset\"\n", 9},
+		{"learning", "strategy = \"dataset\"\noptimiser = \"natural\"\n", 0},
+		{"global", "centre_rounds = 100\n", -1},
 		{"mcmc", "centre_rounds = 100\n", -1},
 	} {
 		section := fmt.Sprintf("[%s]\nschema_file = \"classes.json\"\nrecords = 3000\n%s", tc.section, tc.lines)

@@ -66,7 +66,7 @@ func unmeasured(p *protocol.Plan, a *app.PVI, columns int) string {
 	return fmt.Sprintf("the schema has %d numbers with a range alone, and no round of this plan measures where "+
 		"in it they lie: of columns far from the middle 90 %% intervals covered 0.7, and predictions lost 0.03 "+
 		"to 0.06 nats a row; name centres and scales that are publicly known in the schema (center, scale), or "+
-		"take strategy %q or [global], which measure", columns, pvi.NameVirtual)
+		"take strategy %q or [global], which measure them", columns, pvi.NameVirtual)
 }
 
 // weak warns of a budget that hardly protects anybody.
