@@ -155,6 +155,15 @@ func (t Terms) measuring(named *int, able bool, schema *dataset.Schema, byDefaul
 	return 0
 }
 
+// leftToLearn returns an error unless so many of all rounds may measure.
+func leftToLearn(measuring, rounds int) error {
+	if measuring < 0 || measuring > 0 && measuring >= rounds {
+		return fmt.Errorf("centre_rounds is %d of %d rounds that don't evaluate, want 0 to %d: none is left to "+
+			"learn", measuring, rounds, rounds-1)
+	}
+	return nil
+}
+
 // draft is a configuration and its strategy's parameters while defaults are filled in.
 type draft struct {
 	cfg  pvi.Config

@@ -156,13 +156,14 @@ func TestCentreRounds(t *testing.T) {
 		{"learning", "strategy = \"dataset\"\n", 9},
 		{"learning", "strategy = \"dataset\"\noptimiser = \"natural\"\n", 0},
 		{"global", "centre_rounds = 100\n", -1},
-		{"mcmc", "centre_rounds = 100\n", -1},
+		{"global", "centre_rounds = 120\n", -1}, {"mcmc", "centre_rounds = 100\n", -1},
+		{"mcmc", "centre_rounds = -2\n", -1}, {"learning", "centre_rounds = 100\n", -1},
 	} {
 		section := fmt.Sprintf("[%s]\nschema_file = \"classes.json\"\nrecords = 3000\n%s", tc.section, tc.lines)
 		p, err := terms.NewPlan(rig.WriteFile(t, dir, "centres.toml", head+section), time.Now())
 		if tc.want < 0 {
-			if err == nil {
-				t.Errorf("%s: no error", section)
+			if err == nil || !strings.Contains(err.Error(), "want 0 to 99: none is left to learn") {
+				t.Errorf("%s: %v", section, err)
 			}
 			continue
 		}

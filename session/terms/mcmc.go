@@ -59,6 +59,9 @@ func (m *MCMCConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, error
 	const fewest = 3 // encoded columns, of which products have room for means and squares
 	able := schema.Dim() >= fewest && rate == 1
 	measuring := t.measuring(m.CentreRounds, able, schema, centre.RoundsOf(rounds))
+	if err := leftToLearn(measuring, rounds); err != nil {
+		return nil, 0, err
+	}
 	if measuring > 0 {
 		schema = centre.Schema(schema, nil)
 	}

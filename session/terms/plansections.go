@@ -67,6 +67,9 @@ func (g *GlobalConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, err
 	}
 	able := orElse(pvi.Model(g.Model), pvi.Logistic) == pvi.Logistic
 	measuring := t.measuring(g.CentreRounds, able, schema, centre.RoundsOf(rounds))
+	if err := leftToLearn(measuring, rounds); err != nil {
+		return nil, 0, err
+	}
 	if measuring > 0 {
 		schema = centre.Schema(schema, nil)
 	}
