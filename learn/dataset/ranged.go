@@ -15,7 +15,10 @@ type RangedGenerator struct {
 	Rows        int
 	Features    int
 	Correlation float64 // in [0, 1)
-	Seed        uint64
+	// Wider is how many times as wide the ranges of a quarter of the columns are; another quarter's are a third
+	// of that. Flags keep theirs. 0 is 1.
+	Wider float64
+	Seed  uint64
 }
 
 // rangedLaw is that of a column.
@@ -54,6 +57,9 @@ func (g RangedGenerator) Generate() (*Generated, error) {
 	if g.Correlation < 0 {
 		return nil, fmt.Errorf("dataset: generator: correlation %g is not in [0, 1)", g.Correlation)
 	}
+	if g.Wider != 0 && !(g.Wider >= 1 && g.Wider <= 1e6) {
+		return nil, fmt.Errorf("dataset: generator: ranges are %g times as wide, want 1 to 1e6", g.Wider)
+	}
 	r := newRand(g.Seed, streamRanged)
 	laws, own := make([]rangedLaw, g.Features), make([]float64, g.Features+1)
 	out := &Generated{Weights: make([]float64, g.Features+1), Schema: &Schema{Version: SchemaVersion,
@@ -62,6 +68,9 @@ func (g RangedGenerator) Generate() (*Generated, error) {
 	for i := range laws {
 		all := rangedLaws(0.1 + 0.8*r.Float64())
 		l := all[r.IntN(len(all))]
+		if g.Wider > 1 {
+			l = l.wider([]float64{1, 1, max(1, g.Wider/3), g.Wider}[r.IntN(4)])
+		}
 		c := byRange(fmt.Sprintf("x%d", i+1), l.lo, l.hi)
 		laws[i], out.Schema.Columns = l, append(out.Schema.Columns, c)
 		own[i] = r.NormFloat64() * 1.5 / math.Sqrt(float64(g.Features)) / l.sd
@@ -72,6 +81,19 @@ func (g RangedGenerator) Generate() (*Generated, error) {
 	out.Weights[g.Features] += own[g.Features]
 	out.Records = g.records(laws, own, r)
 	return out, nil
+}
+
+// wider is the law with a range so many times as wide, which begins at the same number unless it lies on both
+// sides of 0. A flag keeps its own.
+func (l rangedLaw) wider(by float64) rangedLaw {
+	switch {
+	case l.hi == 1:
+	case l.lo < 0:
+		l.lo, l.hi = l.lo*by, l.hi*by
+	default:
+		l.hi *= by
+	}
+	return l
 }
 
 // records draws rows, whose logits are by the weights of columns about their laws' means.

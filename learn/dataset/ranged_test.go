@@ -43,8 +43,21 @@ func TestRangedGenerator(t *testing.T) {
 			t.Errorf("%g records of about %d5 %% have %g ones, want %.1f", n[at], at, ones[at], want[at])
 		}
 	}
+	wide, err := RangedGenerator{Rows: 10, Features: 200, Wider: 30, Seed: 5}.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	widths := map[float64]int{}
+	for _, c := range wide.Schema.Columns {
+		r := c.Numeric
+		widths[math.Round(r.Hi-r.Lo)]++
+	}
+	// 200, 2,000 and 6,000 are an income's; of 200 columns a sixth have one, and a flag
+	if widths[200] < 8 || widths[2000] < 2 || widths[6000] < 2 || widths[1] < 15 {
+		t.Errorf("ranges %v", widths)
+	}
 	for _, g := range []RangedGenerator{{Rows: 0, Features: 3}, {Rows: 3, Features: 0}, {Rows: 3, Features: 3,
-		Correlation: -0.1}, {Rows: 3, Features: 3, Correlation: 1}} {
+		Correlation: -0.1}, {Rows: 3, Features: 3, Correlation: 1}, {Rows: 3, Features: 3, Wider: 0.5}} {
 		if _, err := g.Generate(); err == nil {
 			t.Errorf("%+v: no error", g)
 		}

@@ -2,13 +2,15 @@ package calibration
 
 import (
 	"context"
+	"strings"
 
 	"choir/lab/experiment"
 	"choir/lab/study"
 	"choir/learn/dataset"
 )
 
-// rangeWorlds are worlds of skewed columns of which nothing but ranges is public.
+// rangeWorlds are worlds of skewed columns of which nothing but ranges is public: of wide ranges half are up
+// to 10 times as wide as the others.
 func rangeWorlds(quick bool) []world {
 	all := []world{
 		{"6 columns", false, 1000, 6, 0.3, 4, 2, 0, 0, false},
@@ -19,6 +21,9 @@ func rangeWorlds(quick bool) []world {
 		{"many records", false, 40000, 8, 0.6, 30, 1, 0, 0, false},
 		{"40 columns", false, 12000, 40, 0.4, 5, 4, 0, 0, false},
 		{"few records", false, 800, 5, 0.2, 10, 6, 0, 0, false},
+		{"wide ranges", false, 5000, 8, 0.3, 6, 1, 0, 0, false},
+		{"wide ranges of many columns", false, 20000, 20, 0.3, 10, 1, 0, 0, false},
+		{"wide ranges of few records", false, 3000, 6, 0.2, 4, 3, 0, 0, false},
 	}
 	if quick {
 		return all[:1]
@@ -34,8 +39,12 @@ func ranged(ctx context.Context, o study.Options) (*study.Result, error) {
 
 // loadRanges draws a logistic world's data.
 func loadRanges(w world, seed uint64) (*experiment.Data, []float64, error) {
+	wider := 1.0
+	if strings.HasPrefix(w.Name, "wide") {
+		wider = 10
+	}
 	made, err := dataset.RangedGenerator{Rows: w.Rows * 5 / 4, Features: w.Columns, Correlation: w.Correlation,
-		Seed: seed}.Generate()
+		Wider: wider, Seed: seed}.Generate()
 	if err != nil {
 		return nil, nil, err
 	}
