@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"choir/crypto/noise"
+	"choir/learn/centre"
 	"choir/learn/pvi"
 	"choir/privacy"
 	"choir/protocol"
@@ -145,30 +146,51 @@ func (r reference) nonPrivate(ctx context.Context) (Scores, error) {
 	return r.data.evaluate(q, r.linear)
 }
 
-// fit is the model's posterior on rows in one place, without privacy.
+// fit is the model's posterior on rows in one place, without privacy. Where the plan measures in which frame
+// it learns, rows are in their own.
 func (r reference) fit(ctx context.Context, rows pvi.Data) (*pvi.Posterior, error) {
-	if l, ok := r.app.(*app.PVI); ok {
-		return settled(ctx, l.PVI, rows)
+	like, ok := r.like()
+	if !ok {
+		p := *r.plan
+		p.Noise = protocol.NoiseNone
+		p.Variance = 0
+		return posterior(ctx, r.app, &p, []pvi.Data{rows})
 	}
-	if m, ok := r.app.(*app.MCMC); ok {
-		c := pvi.Config{Model: pvi.Logistic, Features: m.MCMC.Features, PriorPrecision: m.MCMC.PriorPrecision}
-		return settled(ctx, c, rows)
+	if app.CentreRounds(r.app) == 0 || rows.Rows() == 0 {
+		return settled(ctx, like, rows)
 	}
-	if g, ok := r.app.(*app.GlobalVI); ok {
-		c := pvi.Config{
-			Model:          g.Global.Model,
-			Features:       g.Global.Features,
-			Hidden:         g.Global.Hidden,
-			Samples:        g.Global.Samples,
-			PriorPrecision: g.Global.PriorPrecision,
-			StartSpread:    g.Global.InitialSpread,
-		}
-		return settled(ctx, c, rows)
+	schema, err := r.app.Encoding()
+	if err != nil {
+		return nil, err
 	}
-	p := *r.plan
-	p.Noise = protocol.NoiseNone
-	p.Variance = 0
-	return posterior(ctx, r.app, &p, []pvi.Data{rows})
+	columns := centre.Of(schema)
+	frame := columns.Exact(rows.X)
+	q, err := settled(ctx, like, pvi.Data{X: columns.Recode(rows.X, frame), Y: rows.Y})
+	if err != nil {
+		return nil, err
+	}
+	return q.After(func(x []float64) []float64 { return columns.Recode(x, frame) }), nil
+}
+
+// like has the model that the plan learns; false: its own method without noise fits it.
+func (r reference) like() (pvi.Config, bool) {
+	switch a := r.app.(type) {
+	case *app.PVI:
+		return a.PVI, true
+	case *app.MCMC:
+		return pvi.Config{Model: pvi.Logistic, Features: a.MCMC.Features, PriorPrecision: a.MCMC.PriorPrecision},
+			true
+	case *app.GlobalVI:
+		return pvi.Config{
+			Model:          a.Global.Model,
+			Features:       a.Global.Features,
+			Hidden:         a.Global.Hidden,
+			Samples:        a.Global.Samples,
+			PriorPrecision: a.Global.PriorPrecision,
+			StartSpread:    a.Global.InitialSpread,
+		}, true
+	}
+	return pvi.Config{}, false
 }
 
 func (r reference) score(raw []int64) (Scores, error) {

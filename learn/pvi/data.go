@@ -23,6 +23,17 @@ type Data struct {
 // Rows returns the number of records.
 func (d Data) Rows() int { return len(d.Y) }
 
+// Pick returns these records.
+func (d Data) Pick(rows []int) Data {
+	var out Data
+	for _, i := range rows {
+		width := len(d.X) / d.Rows()
+		out.X = append(out.X, d.X[i*width:(i+1)*width]...)
+		out.Y = append(out.Y, d.Y[i])
+	}
+	return out
+}
+
 // check returns an error that names the first record that the model cannot use, or nil.
 func (c Config) check(d Data) error {
 	if len(d.X) != len(d.Y)*c.Features {

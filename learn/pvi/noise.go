@@ -59,6 +59,34 @@ func (n *localNoise) add(v, scratch []int64) error {
 	return addInto(v, scratch)
 }
 
+// NoisySums is what a round of noisy steps releases, of other vectors than gradients: for each step a new
+// sample's, to which add adds the records' vectors, and the noise. It returns the releases' sum, cut to
+// UpdateClip. Each vector must be within the clip, in units of the grid; then the configuration's Mechanism
+// is this one's. Errors: ErrNoise without local noise, those of add and of the source of randomness.
+func (l *Learner) NoisySums(add func(rows []int, sum []int64) error) ([]int64, error) {
+	if l.noise == nil {
+		return nil, fmt.Errorf("noisy sums: %w", ErrNoise)
+	}
+	all, scratch := make([]int64, l.cfg.Dim()), make([]int64, l.cfg.Dim())
+	for range max(1, l.cfg.params().Steps) {
+		rows, _, err := l.cfg.draw(l.sites[0].Rows(), l.noise.rand)
+		if err != nil {
+			return nil, err
+		}
+		one := make([]int64, len(all))
+		if err := add(rows, one); err != nil {
+			return nil, err
+		}
+		if err := l.noise.add(one, scratch); err != nil {
+			return nil, err
+		}
+		if err := addInto(all, one); err != nil {
+			return nil, err
+		}
+	}
+	return all, l.boundUpdate(all)
+}
+
 // release makes a sum over shards private: it adds the noise, and then bounds what is sent,
 // which is post-processing.
 func (l *Learner) release(sum []int64) error {

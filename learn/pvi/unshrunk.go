@@ -1,6 +1,9 @@
 package pvi
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Unshrunk returns the posterior with standard deviations of single weights that don't lean on the mean of
 // a prior of these variances, one a weight: those of what was learnt alone, at most the prior's. Means and
@@ -22,6 +25,28 @@ func (p *Posterior) Unshrunk(prior []float64) *Posterior {
 			sd[i] = max(s, math.Sqrt(prior[i]))
 		}
 	}
+	out := p.WithWeights(p.Mean(), sd)
+	out.shrunk = shrunk
+	return out
+}
+
+// Longer returns the posterior with standard deviations of single weights for a prior of this variance that
+// may be wrong: where longer is more than 1 a weight may be so many times as long as it says. What was learnt
+// alone has the mean m/(1-s) and the variance v/(1-s), with s and v as for Unshrunk; the standard deviation
+// reaches from m to it, and is at most that of the longer prior. Means and predictions don't change.
+func (p *Posterior) Longer(prior float64, longer []float64) *Posterior {
+	sd := slices.Clone(p.SD())
+	for i, s := range p.Shrunk() {
+		if longer[i] <= 1 {
+			continue
+		}
+		wide := longer[i] * math.Sqrt(prior)
+		if alone := 1/(s*s) - 1/prior; alone > 0 {
+			wide = min(wide, math.Hypot(1/math.Sqrt(alone), p.Mean()[i]/prior/alone))
+		}
+		sd[i] = max(sd[i], wide)
+	}
+	shrunk := p.Shrunk()
 	out := p.WithWeights(p.Mean(), sd)
 	out.shrunk = shrunk
 	return out

@@ -2,6 +2,7 @@ package pvi_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -80,4 +81,38 @@ func posteriorOf(t *testing.T, m *gauss.Moments) *pvi.Posterior {
 		t.Fatal(err)
 	}
 	return q
+}
+
+// TestLonger: where the prior may be wrong about a weight's length, 90 % intervals hold weights of every
+// length up to so many of the prior's standard deviations; others keep theirs. A mean is the share 1-s of
+// what was learnt alone, so that it has the law that holds asks for.
+func TestLonger(t *testing.T) {
+	const longer, level = 50.0, 1.6448536269514722
+	rnd := rand.New(rand.NewPCG(5, 6))
+	for _, share := range []float64{0.01, 0.2, 0.7, 0.99} {
+		for _, w := range []float64{0, 1, 7, 30} {
+			const n = 2000
+			in := 0
+			for range n {
+				alone := w + math.Sqrt(share/(1-share))*rnd.NormFloat64()
+				m := &gauss.Moments{Mean: []float64{(1 - share) * alone, 0.5}, Variance: []float64{share, share}}
+				q := posteriorOf(t, m).Unshrunk([]float64{1, 1})
+				wide := q.Longer(1, []float64{longer, 1})
+				if wide.SD()[1] != q.SD()[1] || wide.SD()[0] < q.SD()[0] || !slices.Equal(wide.Mean(), q.Mean()) ||
+					!slices.Equal(wide.Shrunk(), q.Shrunk()) {
+					t.Fatalf("%v after %v", wide.SD(), q.SD())
+				}
+				if math.Abs(w-wide.Mean()[0]) < level*wide.SD()[0] {
+					in++
+				}
+			}
+			if got := float64(in) / n; got < 0.88 { // three standard errors below .9
+				t.Errorf("share %g: %.3f of intervals hold %g", share, got, w)
+			}
+		}
+	}
+	hidden := posteriorOf(t, &gauss.Moments{Mean: []float64{0}, Variance: []float64{1}})
+	if got := hidden.Longer(1, []float64{longer}).SD()[0]; got != longer {
+		t.Errorf("where nothing was learnt the standard deviation is %g, want %g", got, longer)
+	}
 }

@@ -43,8 +43,8 @@ func TestEveryAppSecureEqualsPlain(t *testing.T) {
 			ran++
 		}
 	}
-	if ran != 22 {
-		t.Fatalf("%d cases ran, not 18", ran)
+	if ran != 26 {
+		t.Fatalf("%d cases ran, not 26", ran)
 	}
 }
 

@@ -26,6 +26,9 @@ type centring struct {
 	clip   float64
 	bits   uint8
 	rate   float64 // of a round's Poisson sample of the records
+	// releases of a round that each have the plan's noise and a sample of their own; 1 unless noise is at
+	// every party.
+	releases int
 }
 
 // measured is the length of the state of package centre.
@@ -34,7 +37,7 @@ func (c centring) measured() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return 1 + centre.Dim(schema), nil
+	return centre.StateLen(schema), nil
 }
 
 // Initial implements folder.
@@ -71,55 +74,10 @@ func (c centring) Fold(round int, state, sum []int64) ([]int64, error) {
 		next, err := c.folder.Fold(round-c.rounds, learning, sum)
 		return append(slices.Clip(next), measured...), err
 	}
-	next := slices.Clone(state)
-	measured = next[len(learning):]
-	measured[0]++
-	for i := range measured[1:] {
-		v := measured[1+i] + sum[i]
-		if (sum[i] > 0) != (v > measured[1+i]) && sum[i] != 0 {
-			return nil, fmt.Errorf("fold of round %d, coordinate %d: %w", round, i, pvi.ErrOverflow)
-		}
-		measured[1+i] = v
+	if measured, err = centre.Fold(measured, round, c.rounds, sum); err != nil {
+		return nil, fmt.Errorf("fold: %w", err)
 	}
-	return next, nil
-}
-
-// columns are those that are centred.
-func (c centring) columns() (centre.Columns, error) {
-	schema, err := dataset.ParseSchema(c.schema)
-	if err != nil {
-		return centre.Columns{}, err
-	}
-	return centre.Of(schema), nil
-}
-
-// frame returns where a public state's columns lie within their ranges, for those that are
-// encoded by their range; nil for a plan that measures none.
-func (c centring) frame(p *protocol.Plan, state []int64) (*centre.Frame, error) {
-	_, measured, err := c.split(state)
-	if err != nil || measured == nil {
-		return nil, err
-	}
-	columns, err := c.columns()
-	if err != nil {
-		return nil, err
-	}
-	f := columns.Frame(measured, SumVariance(first(p)))
-	return &f, nil
-}
-
-// after returns the posterior of centred columns for records as they are encoded, with the
-// frame of a public state.
-func (c centring) after(p *protocol.Plan, state []int64, q *pvi.Posterior) (*pvi.Posterior, error) {
-	frame, err := c.frame(p, state)
-	if err != nil || frame == nil {
-		return q, err
-	}
-	columns, err := c.columns()
-	if err != nil {
-		return nil, err
-	}
-	return q.After(func(x []float64) []float64 { return columns.Recode(x, *frame) }), nil
+	return append(slices.Clip(learning), measured...), nil
 }
 
 // check returns an error unless so many rounds that don't evaluate have room for those that measure, and
@@ -128,41 +86,19 @@ func (c centring) check(all int) error {
 	if c.rounds == 0 {
 		return nil
 	}
-	n, err := c.measured()
+	schema, err := dataset.ParseSchema(c.schema)
 	switch {
 	case err != nil:
 		return err
 	case c.rounds < 0 || c.rounds >= all:
 		return fmt.Errorf("centre_rounds is %d of %d rounds that don't evaluate, want 0 to %d: none is left to "+
 			"learn", c.rounds, all, all-1)
-	case c.dim < n-1:
+	case c.dim < centre.Dim(schema):
 		return fmt.Errorf("centre_rounds is %d, want 0: sums of %d numbers have no room for means and mean "+
 			"squares of these columns", c.rounds, c.dim)
 	}
 	return nil
 }
-
-// centringOf returns how an application measures; one without rounds for applications that don't.
-func centringOf(a Spec) centring {
-	switch a := a.(type) {
-	case *PVI:
-		return a.centring()
-	case *GlobalVI:
-		return a.centring()
-	case *MCMC:
-		return a.centring(nil)
-	}
-	return centring{}
-}
-
-// Frame returns where the columns that are encoded by their range lie within it, by a public state; nil
-// for a plan that measures none.
-func Frame(p *protocol.Plan, a Spec, state []int64) (*centre.Frame, error) {
-	return centringOf(a).frame(p, state)
-}
-
-// CentreRounds is how many of an application's rounds, the first ones, measure where columns lie.
-func CentreRounds(a Spec) int { return centringOf(a).rounds }
 
 // centredParty measures in the first rounds and learns from centred columns in the others.
 type centredParty struct {
@@ -222,7 +158,7 @@ func (p *centredParty) Settle(round uint32, state, memo []byte) ([]byte, error) 
 // Propose implements protocol.Proposer.
 func (p *centredParty) Propose(ctx context.Context, w protocol.Work) ([]int64, []byte, error) {
 	if int(w.Round) <= p.rounds {
-		return p.measure(w.Round)
+		return p.measure(w)
 	}
 	if err := p.centreAt(w.Model); err != nil {
 		return nil, nil, err
@@ -235,22 +171,41 @@ func (p *centredParty) Propose(ctx context.Context, w protocol.Work) ([]int64, [
 	return p.centred.Propose(ctx, w)
 }
 
-func (p *centredParty) measure(round uint32) ([]int64, []byte, error) {
-	rows, err := centre.Sample(p.Data, p.rate, p.Rand)
-	if err != nil {
-		return nil, nil, fmt.Errorf("sample: %w", err)
-	}
-	groups := p.groups
-	if groups == 0 {
-		groups = rows.Rows()
-	}
-	sum := make([]int64, p.dim)
-	clipped, err := p.columns.Sum(sum[:p.columns.Dim()], rows, groups, p.grid, p.clip, p.bound)
+func (p *centredParty) measure(w protocol.Work) ([]int64, []byte, error) {
+	_, measured, err := p.split(w.Model)
 	if err != nil {
 		return nil, nil, err
 	}
-	p.report(round, clipped)
+	view := p.columns.View(measured, p.variance(p.Plan), int(w.Round), p.rounds)
+	share, calls := 0.0, 0.0
+	add := func(d pvi.Data, sum []int64) error {
+		groups := p.groups
+		if groups == 0 {
+			groups = d.Rows()
+		}
+		clipped, err := view.Sum(sum[:p.columns.Dim()], d, groups, p.grid, p.clip, p.bound)
+		share, calls = share+clipped, calls+1
+		return err
+	}
+	sum, err := p.sum(add)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.report(w.Round, share/calls)
 	return sum, []byte{}, nil
+}
+
+// sum is what add adds up, of a sample of the records, or of one for each release.
+func (p *centredParty) sum(add func(d pvi.Data, sum []int64) error) ([]int64, error) {
+	if l, ok := p.learner.(*pviParty); ok && l.learner.Config().Strategy.Params().Local {
+		return l.learner.NoisySums(func(rows []int, sum []int64) error { return add(p.Data.Pick(rows), sum) })
+	}
+	rows, err := centre.Sample(p.Data, p.rate, p.Rand)
+	if err != nil {
+		return nil, fmt.Errorf("sample: %w", err)
+	}
+	sum := make([]int64, p.dim)
+	return sum, add(rows, sum)
 }
 
 // centreAt makes the side that learns, for the frame in a state.

@@ -203,17 +203,24 @@ type exporter struct {
 // exported is the posterior that the session would export if it ended now: the noise-aware one, where
 // there is one.
 func (p exporter) exported(w protocol.Work) (*pvi.Posterior, error) {
+	if q, ok := p.aware(w); ok {
+		return q, nil
+	}
+	return p.app.Posterior(p.plan, w.Model)
+}
+
+// aware is the posterior that knows its noise before a round; false where there is none yet.
+func (p exporter) aware(w protocol.Work) (*pvi.Posterior, bool) {
 	trace := slices.Clone(p.before)
 	for _, o := range w.Opened {
 		trace = append(trace, Revealed{Round: o.Round, Counted: o.Counted, Set: o.Set, Before: o.Before,
 			Sum: o.Sum})
 	}
-	if KeepsSums(p.plan) && len(trace) > 0 {
-		if q, err := p.app.NoiseAware(p.plan, trace); err == nil {
-			return q, nil
-		}
+	if !KeepsSums(p.plan) || len(trace) == 0 {
+		return nil, false
 	}
-	return p.app.Posterior(p.plan, w.Model)
+	q, err := p.app.NoiseAware(p.plan, trace)
+	return q, err == nil
 }
 
 // KeepsSums reports whether parties keep the sums of all rounds: what the noise on them tells of the

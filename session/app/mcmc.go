@@ -93,7 +93,7 @@ func (m *MCMC) Model(p *protocol.Plan) protocol.Model {
 // centring is how the first rounds measure: by records, at most as long as a query's answer.
 func (m *MCMC) centring(s mcmc.Sampler) centring {
 	return centring{folder: s, rounds: m.CentreRounds, dim: m.MCMC.Dim(), schema: m.Schema, clip: 1,
-		bits: mcmc.FracBits, rate: m.MCMC.SampleRate}
+		bits: mcmc.FracBits, rate: m.MCMC.SampleRate, releases: 1}
 }
 
 // refused is the model of a plan that Check refuses.
@@ -166,7 +166,7 @@ func (m *MCMC) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, e
 		return nil, err
 	}
 	if m.MCMC.Method == mcmc.Trace {
-		q = unshrunk(p, q, 1/m.MCMC.PriorPrecision)
+		return m.centring(nil).aware(p, state, q, 1/m.MCMC.PriorPrecision)
 	}
 	return m.centring(nil).after(p, state, q)
 }

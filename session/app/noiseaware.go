@@ -122,7 +122,7 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 	if err != nil {
 		return nil, err
 	}
-	return l.centring().after(p, trace[len(trace)-1].Before, unshrunk(p, q, 1/l.PVI.PriorPrecision))
+	return l.centring().aware(p, trace[len(trace)-1].Before, q, 1/l.PVI.PriorPrecision)
 }
 
 // unshrunk is a posterior with intervals that don't lean on the prior's mean, if the plan has noise. Without
@@ -158,7 +158,7 @@ func (g *GlobalVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterio
 	if err != nil {
 		return nil, err
 	}
-	return g.centring().after(p, frame, unshrunk(p, q, 1/g.Global.PriorPrecision))
+	return g.centring().aware(p, frame, q, 1/g.Global.PriorPrecision)
 }
 
 // NoiseAware implements Spec. The posterior of noisy statistics counts their noise already; the

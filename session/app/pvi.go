@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"choir/learn/dataset"
 	"choir/learn/evaluate"
@@ -158,10 +159,15 @@ func (l *PVI) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error)
 }
 
 // centring is how the first rounds measure: at the dataset level by one vector, the mean of a party's
-// records.
+// records; with noise at every party by as many noisy sums as it takes steps.
 func (l *PVI) centring() centring {
-	return centring{folder: l.PVI, rounds: l.CentreRounds, dim: l.PVI.Dim(), schema: l.Schema,
-		groups: max(1, l.PVI.Strategy.Params().Shards), clip: l.PVI.Clip, bits: l.PVI.FracBits, rate: 1}
+	p := l.PVI.Strategy.Params()
+	c := centring{folder: l.PVI, rounds: l.CentreRounds, dim: l.PVI.Dim(), schema: l.Schema,
+		groups: max(1, p.Shards), clip: l.PVI.Clip, bits: l.PVI.FracBits, rate: 1, releases: 1}
+	if p.Local {
+		c.groups, c.releases = 0, max(1, p.Steps)
+	}
+	return c
 }
 
 // checkCentring returns an error unless the measuring rounds have the sensitivity of those
@@ -171,14 +177,17 @@ func (l *PVI) checkCentring() error {
 	if l.CentreRounds == 0 {
 		return nil
 	}
-	name := c.Strategy.Name()
 	switch {
-	case c.Model != pvi.Logistic || c.Family != gauss.MeanField:
-		return fmt.Errorf("parameters: centre_rounds is %d, want 0 unless the model is logistic in the "+
+	case c.Model != pvi.Linear && (c.Model != pvi.Logistic || c.Family != gauss.MeanField):
+		return fmt.Errorf("parameters: centre_rounds is %d, want 0 unless the model is linear, or logistic in the "+
 			"mean-field family", l.CentreRounds)
-	case name != pvi.NameVirtual && name != pvi.NameDataset || c.Strategy.Params().Local || !(c.Clip > 0):
-		return fmt.Errorf("parameters: centre_rounds is %d, want 0 unless the strategy is virtual or dataset with "+
-			"joint noise and a clip", l.CentreRounds)
+	case !slices.Contains([]pvi.StrategyName{pvi.NameVirtual, pvi.NameDataset, pvi.NameOptimisation},
+		c.Strategy.Name()) || !(c.Clip > 0):
+		return fmt.Errorf("parameters: centre_rounds is %d, want 0 unless the strategy is virtual, dataset or "+
+			"optimisation with a clip", l.CentreRounds)
+	case c.Strategy.Params().Local != (c.Strategy.Name() == pvi.NameOptimisation):
+		return fmt.Errorf("parameters: centre_rounds is %d, want 0 with strategy %q and noise at every party",
+			l.CentreRounds, c.Strategy.Name())
 	}
 	return nil
 }
@@ -243,9 +252,9 @@ func (p *pviParty) propose(ctx context.Context, w protocol.Work) (pvi.Proposal, 
 	if p.export == nil || !p.learner.Config().ResidualRound(int(w.Round)) {
 		return p.learner.Propose(ctx, int(w.Round), w.Model, w.State)
 	}
-	q, err := p.export.exported(w)
-	if err != nil {
-		return pvi.Proposal{}, err
+	q, ok := p.export.aware(w)
+	if !ok {
+		return p.learner.Propose(ctx, int(w.Round), w.Model, w.State)
 	}
 	return p.learner.ProposeResiduals(int(w.Round), q.Mean(), w.State)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -19,6 +20,30 @@ import (
 // last rounds' movement is judged too. Sums and programs aren't judged, and of steps along plain
 // gradients only whether they diverged: their noise has no such bound, and a warning says so.
 func Warnings(p *protocol.Plan, states ...[]int64) ([]string, error) {
+	all, err := findings(p, states...)
+	if err != nil || len(states) == 0 {
+		return all, err
+	}
+	a, err := app.Of(p)
+	if err != nil {
+		return all, err
+	}
+	hidden, err := app.Hidden(p, a, states[len(states)-1])
+	if len(hidden) > 0 {
+		all = append(all, narrowColumns(hidden))
+	}
+	return all, err
+}
+
+// narrowColumns warns of columns that lie in a small part of their range.
+func narrowColumns(names []string) string {
+	return fmt.Sprintf("narrow: values of %s lie in a small part of the public range, and noise hides how "+
+		"small: their weights are hardly known; name a narrower range, or a center and a scale that are "+
+		"publicly known, in the schema", strings.Join(names, ", "))
+}
+
+// findings are what the learning's movement shows.
+func findings(p *protocol.Plan, states ...[]int64) ([]string, error) {
 	if m, ok := samplerOf(p); ok && len(states) > 0 {
 		if m.MCMC.Method == mcmc.Trace {
 			return traceWarnings(p, m, states[len(states)-1])

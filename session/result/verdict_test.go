@@ -117,3 +117,35 @@ func TestStatisticsAreJudged(t *testing.T) {
 		})
 	}
 }
+
+// TestNarrowColumnsAreNamed: a result warns of the columns of which noise hides how narrow they are in their
+// range, by name, and of none that fill it.
+func TestNarrowColumnsAreNamed(t *testing.T) {
+	c := rig.AppCases(t)["centred global"]
+	p := c.Plan(t, protocol.NoiseParty, func(*terms.Terms) {}).Session.Plan
+	m := c.App.Model(p)
+	state := m.Initial()
+	const records = 1 << 50
+	for round := range uint32(2) {
+		sum := make([]int64, p.Dim)
+		sum[3], sum[1], sum[2], sum[4] = records, records/2, -records/2, records/4
+		sum[5], sum[6] = records/4, records/4 // half of the mean squares: they fill their ranges
+		if round == 0 {                       // one is narrow, at half of its range; the next stage looks there
+			sum[0], sum[4] = records/2, records/8
+		} else {
+			sum[0], sum[4] = 0, 0
+		}
+		var err error
+		if state, err = m.Fold(round+1, state, sum); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := result.Warnings(p, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(got, "\n")
+	if !strings.Contains(all, "values of x0 lie in a small part of the public range") {
+		t.Errorf("warnings %q", all)
+	}
+}

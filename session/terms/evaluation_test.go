@@ -47,7 +47,7 @@ func TestEvaluationSections(t *testing.T) {
 		points int
 	}{
 		"learning":   {head + "[learning]\n" + classes + "[evaluation]\n", 5},
-		"dataset":    {head + "[learning]\nstrategy = \"dataset\"\n" + classes + "[evaluation]\nevery = 2\n", 9},
+		"dataset":    {head + "[learning]\nstrategy = \"dataset\"\n" + classes + "[evaluation]\nevery = 2\n", 10},
 		"paired":     {"paired = true\n" + head + "[learning]\nshards = 50\n" + classes + "[evaluation]\n", 5},
 		"named":      {"rounds = 9\n" + head + "[learning]\n" + classes + "[evaluation]\nevery = 3\n", 2},
 		"statistics": {"rounds = 2\n" + head + "[statistics]\n" + lines + "[evaluation]\n", 1},

@@ -130,12 +130,17 @@ func (l LearningConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 // many, if one natural-gradient step a round, or parties' Newton steps, learn from columns that may lie away
 // from 0.
 func (l LearningConfig) centring(d draft, t Terms, schema *dataset.Schema, byDefault int) int {
-	able := d.cfg.Model == pvi.Logistic && d.cfg.Family == gauss.MeanField
+	able := d.cfg.Model == pvi.Linear || d.cfg.Model == pvi.Logistic && d.cfg.Family == gauss.MeanField
 	switch d.name {
 	case pvi.NameVirtual:
 		able = able && !l.named()
 	case pvi.NameDataset:
 		able = able && orElse(d.p.Optimiser, pvi.Newton) == pvi.Newton
+	case pvi.NameOptimisation:
+		able = able && orElse(d.p.Optimiser, pvi.Natural) == pvi.Natural
+		if t.Noise != protocol.NoiseNone { // every party's
+			t.Noise = protocol.NoiseParty
+		}
 	default:
 		able = false
 	}

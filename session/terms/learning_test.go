@@ -107,6 +107,8 @@ func TestPlanWarns(t *testing.T) {
 		{"ranges alone", "records = 150\nstrategy = \"virtual\"\ncentre_rounds = 1\n",
 			"so 1 of 4 rounds measure where they lie"},
 		{"ranges of many records", "records = 30000\n", ""},
+		{"wide ranges of few records", "[global]\nschema_file = \"classes.json\"\nrecords = 600\n" +
+			"centre_rounds = 2\n", "noise will hide that, and the weight with it"},
 		{"ranges that nobody measures", "records = 30000\nstrategy = \"optimisation\"\n",
 			"no round of this plan measures where in it they lie"},
 		{"trace of few records", "[mcmc]\nschema_file = \"classes.json\"\nrecords = 60\n",
@@ -141,8 +143,9 @@ func TestPlanWarns(t *testing.T) {
 	}
 }
 
-// TestCentreRounds: sums measure centres in a tenth of the rounds, unless the plan's file names
-// another number, and the other rounds learn; a plan whose rounds all measure is refused.
+// TestCentreRounds: sums, and noisy natural-gradient steps, measure centres in a tenth of the rounds, unless
+// the plan's file names another number, and the other rounds learn; a plan whose rounds all measure is
+// refused.
 func TestCentreRounds(t *testing.T) {
 	dir, head := planTOML(t)
 	head = strings.Replace(head, "rounds = 4", "rounds = 100", 1)
@@ -155,11 +158,19 @@ func TestCentreRounds(t *testing.T) {
 		{"mcmc", "method = \"penalty\"\nsample_rate = 0.5\nsampling_variance = 0.5\n", 0},
 		{"learning", "strategy = \"dataset\"\n", 9},
 		{"learning", "strategy = \"dataset\"\noptimiser = \"natural\"\n", 0},
+		{"learning", "strategy = \"optimisation\"\n", 9},
+		{"learning", "strategy = \"optimisation\"\noptimiser = \"adam\"\n", 0},
+		{"learning", "strategy = \"averaging\"\n", 0},
+		{"learning", "model = \"linear\"\nstrategy = \"virtual\"\n", 9},
+		{"learning", "model = \"linear\"\nstrategy = \"dataset\"\n", 9},
 		{"global", "centre_rounds = 100\n", -1},
 		{"global", "centre_rounds = 120\n", -1}, {"mcmc", "centre_rounds = 100\n", -1},
 		{"mcmc", "centre_rounds = -2\n", -1}, {"learning", "centre_rounds = 100\n", -1},
 	} {
 		section := fmt.Sprintf("[%s]\nschema_file = \"classes.json\"\nrecords = 3000\n%s", tc.section, tc.lines)
+		if strings.Contains(tc.lines, "linear") {
+			section = strings.Replace(section, "classes", "lines", 1)
+		}
 		p, err := terms.NewPlan(rig.WriteFile(t, dir, "centres.toml", head+section), time.Now())
 		if tc.want < 0 {
 			if err == nil || !strings.Contains(err.Error(), "want 0 to 99: none is left to learn") {

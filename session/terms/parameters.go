@@ -154,7 +154,7 @@ type Parameter struct {
 var rules = map[pvi.StrategyName]map[string]string{
 	pvi.NameVirtual: {
 		"rounds":          "default: as many as keep steps stable for these columns, 20 to 120",
-		"centre_rounds":   "default: a tenth of the others, for columns that are encoded by their range",
+		"centre_rounds":   "default: a tenth of the others, at least 3, for columns encoded by their range",
 		"shards":          "default: one factor for every record, at most this many a party",
 		"shard_rows":      "default: one factor for every record",
 		"clip":            "default: by a record's norm and the root of records over noise",

@@ -2,6 +2,7 @@ package terms
 
 import (
 	"fmt"
+	"slices"
 
 	"choir/learn/centre"
 	"choir/learn/pvi"
@@ -35,27 +36,58 @@ func Warnings(p *protocol.Plan) ([]string, error) {
 	return out, err
 }
 
-// rangesOutlook warns of columns whose centres are measured from few records, or not at all.
+// rangesOutlook warns of columns whose centres are measured from few records, or not at all, and of those
+// that noise will hide.
 func rangesOutlook(p *protocol.Plan) (string, error) {
-	if p.Application != app.NamePVI {
+	if !slices.Contains([]string{app.NamePVI, app.NameGlobal, app.NameMCMC}, p.Application) {
 		return "", nil
 	}
-	a, err := app.PVIOf(p)
-	if err != nil || a.PVI.Model == pvi.External {
-		return "", err
-	}
-	schema, err := a.Encoding()
+	a, err := app.Of(p)
 	if err != nil {
 		return "", err
 	}
-	if columns := centre.Of(schema).Len(); a.CentreRounds == 0 {
-		return unmeasured(p, a, columns), nil
+	l, ok := a.(*app.PVI)
+	if !ok {
+		return hiding(p, a, declared(a))
 	}
-	f, err := planned(p, a)
-	if err != nil {
+	schema, err := l.Encoding()
+	if l.PVI.Model == pvi.External || err != nil {
 		return "", err
 	}
-	return f.RangesOutlook(centre.Of(schema).Len()), nil
+	columns := centre.Of(schema).Len()
+	if l.CentreRounds == 0 {
+		return unmeasured(p, l, columns), nil
+	}
+	f, err := planned(p, l)
+	if few := f.RangesOutlook(columns); err != nil || few != "" {
+		return few, err
+	}
+	return hiding(p, a, f.AssumedRecords())
+}
+
+// declared is the number of records of a method that declares them.
+func declared(a app.Spec) int64 {
+	switch a := a.(type) {
+	case *app.GlobalVI:
+		return a.Global.Records
+	case *app.MCMC:
+		return a.MCMC.Records
+	}
+	return 0
+}
+
+// coarse is the part of a range from which on a column may well be narrower.
+const coarse = 0.1
+
+// hiding warns of noise that hides columns in wide ranges.
+func hiding(p *protocol.Plan, a app.Spec, records int64) (string, error) {
+	finest, err := app.Finest(p, a, float64(records))
+	if err != nil || finest < coarse {
+		return "", err
+	}
+	return fmt.Sprintf("the schema has numbers with a range alone: where a range is more than %.0f standard "+
+		"deviations of its column wide, noise will hide that, and the weight with it; name narrower ranges, or "+
+		"centers and scales that are publicly known", 2/finest), nil
 }
 
 // unmeasured warns of logistic regression by a method that doesn't measure where columns lie.
@@ -66,7 +98,7 @@ func unmeasured(p *protocol.Plan, a *app.PVI, columns int) string {
 	return fmt.Sprintf("the schema has %d numbers with a range alone, and no round of this plan measures where "+
 		"in it they lie: of columns far from the middle 90 %% intervals covered 0.7, and predictions lost 0.03 "+
 		"to 0.06 nats a row; name centres and scales that are publicly known in the schema (center, scale), or "+
-		"take strategy %q or [global], which measure them", columns, pvi.NameVirtual)
+		"take strategy %q, %q or [global], which measure them", columns, pvi.NameVirtual, pvi.NameOptimisation)
 }
 
 // weak warns of a budget that hardly protects anybody.

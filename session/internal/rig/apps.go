@@ -65,10 +65,10 @@ func AppCases(t *testing.T) map[string]AppCase {
 	learn := func(c pvi.Config) app.Spec {
 		return &app.PVI{Version: 1, PVI: c, Weights: thirds, Schema: SchemaOf(t, 4, true)}
 	}
-	centred := learn(virtual)
-	centred.(*app.PVI).CentreRounds = 2
-	scored := learn(virtual)
-	scored.(*app.PVI).CentreRounds = 1
+	centred, scored := learn(virtual), learn(virtual)
+	centred.(*app.PVI).CentreRounds, scored.(*app.PVI).CentreRounds = 2, 1
+	noisy, lined := learn(optimisation), residual(t, virtual)
+	noisy.(*app.PVI).CentreRounds, lined.(*app.PVI).CentreRounds = 2, 2
 	scored.(*app.PVI).Evaluation = &evaluate.Config{Every: 2, HeldOut: 0.3, Bins: 3, Low: -3, Records: 100,
 		Seed: 7}
 	g := global.Config{Model: pvi.Logistic, Features: 4, PriorPrecision: 1, InitialSD: 0.1, Clip: 3,
@@ -80,6 +80,8 @@ func AppCases(t *testing.T) map[string]AppCase {
 		return &app.GlobalVI{Version: 1, Global: g, Schema: SchemaOf(t, 4, true), CentreRounds: measuring}
 	}
 	return map[string]AppCase{
+		"centred noisy":  {noisy, protocol.NoiseLocal, 5, classes},
+		"centred lines":  {lined, protocol.NoiseParty, 6, lines},
 		"mcmc":           {samplerCase(t, 0), protocol.NoiseParty, 8, classes},
 		"centred mcmc":   {samplerCase(t, 1), protocol.NoiseParty, 9, classes},
 		"virtual":        {learn(virtual), protocol.NoiseParty, 3, classes},

@@ -1,0 +1,66 @@
+package centre
+
+import (
+	"io"
+	"math"
+
+	"choir/crypto/fixedpoint"
+	"choir/learn/internal/coin"
+	"choir/learn/pvi"
+)
+
+// Sample draws each record with this probability by rand, which must be secret, as a round of a method that
+// samples does. At rate 1 it reads nothing. Errors: rand's.
+func Sample(d pvi.Data, rate float64, rand io.Reader) (pvi.Data, error) {
+	if rate >= 1 {
+		return d, nil
+	}
+	drawn, err := coin.New(rate).Draw(d.Rows(), rand)
+	if err != nil {
+		return pvi.Data{}, err
+	}
+	return d.Pick(drawn), nil
+}
+
+// Sum adds a party's records to sum, of twice as many numbers as an encoded record has, as a stage looks
+// at them: in at most so many groups, each with a mean of norm at most clip, and at most bound in units of
+// the grid. A record is in one group. It returns the share of groups that were clipped.
+func (v View) Sum(sum []int64, d pvi.Data, groups int, grid fixedpoint.Grid, clip float64,
+	bound uint64) (clipped float64, err error) {
+	c := v.of
+	terms := pvi.NewTerms(grid, clip, bound)
+	groups = min(groups, d.Rows())
+	x := make([]float64, 2*c.features)
+	by := clip / v.length()
+	for k := range groups {
+		clear(x)
+		n := float64((d.Rows() - k + groups - 1) / groups)
+		for i := k; i < d.Rows(); i += groups {
+			row := d.X[i*c.features : (i+1)*c.features]
+			for j, col := range c.columns {
+				at := min(1, max(-1, ((row[col.at]-col.middle)/col.half-v.centre[j])/v.half[j]))
+				x[col.at] += at * by / n
+				x[c.features+col.at] += v.weight[j] * at * at * by / n
+			}
+		}
+		x[c.features-1] = by
+		cut, err := terms.Add(sum, x)
+		if err != nil {
+			return 0, err
+		}
+		if cut {
+			clipped += 1 / float64(groups)
+		}
+	}
+	return clipped, nil
+}
+
+// length is the norm that a record's vector is clipped to before it is scaled to the clip: the root mean
+// square of what is expected, with the fourth moment of a normal number.
+func (v View) length() float64 {
+	square := 1.0
+	for j, m := range v.moment {
+		square += m + v.weight[j]*v.weight[j]*m*min(1, 3*m)
+	}
+	return math.Sqrt(square)
+}

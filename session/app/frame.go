@@ -1,0 +1,134 @@
+package app
+
+import (
+	"choir/crypto/fixedpoint"
+	"choir/learn/centre"
+	"choir/learn/dataset"
+	"choir/learn/pvi"
+	"choir/protocol"
+)
+
+// columns are those that are centred.
+func (c centring) columns() (centre.Columns, error) {
+	schema, err := dataset.ParseSchema(c.schema)
+	if err != nil {
+		return centre.Columns{}, err
+	}
+	return centre.Of(schema), nil
+}
+
+// frame returns where a public state's columns lie within their ranges, for those that are
+// encoded by their range; nil for a plan that measures none.
+func (c centring) frame(p *protocol.Plan, state []int64) (*centre.Frame, error) {
+	_, measured, err := c.split(state)
+	if err != nil || measured == nil {
+		return nil, err
+	}
+	columns, err := c.columns()
+	if err != nil {
+		return nil, err
+	}
+	f := columns.Frame(measured, c.variance(p))
+	return &f, nil
+}
+
+// variance is that of all noise on a measuring round's sum at full attendance, in units of the grid squared.
+func (c centring) variance(p *protocol.Plan) float64 {
+	p = first(p)
+	return float64(c.releases) * noiseOn(p, p.Parties())
+}
+
+// after returns the posterior of centred columns for records as they are encoded, with the
+// frame of a public state.
+func (c centring) after(p *protocol.Plan, state []int64, q *pvi.Posterior) (*pvi.Posterior, error) {
+	frame, err := c.frame(p, state)
+	if err != nil || frame == nil {
+		return q, err
+	}
+	columns, err := c.columns()
+	if err != nil {
+		return nil, err
+	}
+	return q.After(func(x []float64) []float64 { return columns.Recode(x, *frame) }), nil
+}
+
+// aware is the noise-aware posterior of centred columns, of a method whose prior has this variance: single
+// weights don't lean on the prior's mean, nor on its length where noise hides how narrow a column is.
+func (c centring) aware(p *protocol.Plan, state []int64, q *pvi.Posterior,
+	prior float64) (*pvi.Posterior, error) {
+	q = unshrunk(p, q, prior)
+	_, measured, err := c.split(state)
+	if err != nil || measured == nil {
+		return q, err
+	}
+	columns, err := c.columns()
+	if err != nil {
+		return nil, err
+	}
+	if p.Noise != protocol.NoiseNone {
+		q = q.Longer(prior, columns.Longer(measured, c.variance(p)))
+	}
+	return c.after(p, state, q)
+}
+
+// centringOf returns how an application measures; one without rounds for applications that don't.
+func centringOf(a Spec) centring {
+	switch a := a.(type) {
+	case *PVI:
+		return a.centring()
+	case *GlobalVI:
+		return a.centring()
+	case *MCMC:
+		return a.centring(nil)
+	}
+	return centring{}
+}
+
+// Frame returns where the columns that are encoded by their range lie within it, by a public state; nil
+// for a plan that measures none.
+func Frame(p *protocol.Plan, a Spec, state []int64) (*centre.Frame, error) {
+	return centringOf(a).frame(p, state)
+}
+
+// Hidden returns the names of the columns that lie in a part of their range of which noise hides how small it
+// is, by a public state; nil for a plan that measures none.
+func Hidden(p *protocol.Plan, a Spec, state []int64) ([]string, error) {
+	c := centringOf(a)
+	_, measured, err := c.split(state)
+	if err != nil || measured == nil {
+		return nil, err
+	}
+	columns, err := c.columns()
+	if err != nil {
+		return nil, err
+	}
+	return columns.Hidden(measured, c.variance(p)), nil
+}
+
+// Finest is the smallest part of its range, in halves of it, that a column may spread over without that noise
+// hides it, at so many records; 0 for a plan that measures none.
+func Finest(p *protocol.Plan, a Spec, records float64) (float64, error) {
+	c := centringOf(a)
+	if c.rounds == 0 {
+		return 0, nil
+	}
+	columns, err := c.columns()
+	if err != nil {
+		return 0, err
+	}
+	bound, err := fixedpoint.Grid{FracBits: c.bits}.IntBound(c.clip)
+	if err != nil {
+		return 0, err
+	}
+	vectors := records * c.rate * float64(c.releases)
+	if p.SampleRate > 0 {
+		vectors = records * p.SampleRate * float64(c.releases)
+	}
+	if c.groups > 0 {
+		vectors = min(records, float64(c.groups*p.Parties()))
+	}
+	return columns.Finest(vectors, float64(bound), c.variance(p), c.rounds), nil
+}
+
+// CentreRounds is how many of an application's rounds, the first ones, measure where columns lie.
+func CentreRounds(a Spec) int { return centringOf(a).rounds }
