@@ -34,6 +34,7 @@ type column struct {
 	name         string
 	at           int // in an encoded record
 	middle, half float64
+	code         bool // its range is from 0 to 1: it may well have two values, of which one is rare
 }
 
 // Columns are the columns of a schema that are encoded by their range.
@@ -63,7 +64,7 @@ func Of(s *dataset.Schema) Columns {
 			r := col.Numeric
 			middle := (r.Lo + r.Hi) / 2
 			c.columns = append(c.columns, column{name: col.Name, at: at, middle: (middle - r.Center) / r.Scale,
-				half: (r.Hi - middle) / r.Scale})
+				half: (r.Hi - middle) / r.Scale, code: r.Lo == 0 && r.Hi == 1})
 		}
 		at += max(1, len(col.Categories))
 	}

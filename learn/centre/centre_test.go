@@ -264,17 +264,23 @@ func at(rnd *rand.Rand, rows int, mean, sd [2]float64) pvi.Data {
 }
 
 // TestNarrowColumns: of 4,000 records under noise of 60 clips a round, a column of a fortieth of half its
-// range far from the middle gets a unit of at most 5 deviations, about a centre that is less than one off,
-// where one stage alone leaves seven; one of a usual width keeps its own, within a seventh.
+// range far from the middle gets a unit of at most 4 deviations, about a centre that is less than one off, in
+// nine of ten sessions, and of at most 6.5 and 1.5 in all of them, where one stage alone leaves six or more;
+// one of a usual width keeps its own, within a seventh.
 func TestNarrowColumns(t *testing.T) {
 	const narrow, usual, seeds = 1.0 / 40, 0.35, 20
 	c := Of(ward())
+	good := 0
 	for seed := range uint64(seeds) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		d := at(rnd, 4000, [2]float64{-0.8, 0.3}, [2]float64{narrow, usual})
 		f := c.Frame(measured(t, c, d, stages, 60, rnd), 60*60*float64(1<<18)*float64(1<<18))
-		if off := math.Abs(f.Centres[0]+0.8) / narrow; off > 1 || f.Units[0] > 5*narrow || f.Units[0] < 0.8*narrow {
-			t.Errorf("seed %d: narrow column %.2f off, unit %.2f", seed, off, f.Units[0]/narrow)
+		off, unit := math.Abs(f.Centres[0]+0.8)/narrow, f.Units[0]/narrow
+		if off < 1 && unit < 4 {
+			good++
+		}
+		if off > 1.5 || unit > 6.5 || unit < 0.8 {
+			t.Errorf("seed %d: narrow column %.2f off, unit %.2f", seed, off, unit)
 		}
 		if off := math.Abs(f.Centres[1]-0.3) / usual; off > 0.2 || math.Abs(f.Units[1]/usual-1) > 1.0/7 {
 			t.Errorf("seed %d: usual column %.2f off, unit %.2f", seed, off, f.Units[1]/usual)
@@ -282,6 +288,33 @@ func TestNarrowColumns(t *testing.T) {
 		one := c.Frame(measured(t, c, d, 1, 60, rnd), 60*60*float64(1<<18)*float64(1<<18))
 		if one.Units[0] < 6*narrow {
 			t.Errorf("seed %d: one stage finds %.2f, the comparison is empty", seed, one.Units[0]/narrow)
+		}
+	}
+	if good < seeds*9/10 {
+		t.Errorf("narrow columns are found in %d of %d sessions", good, seeds)
+	}
+}
+
+// TestCodes: a code that one record in seventy has is looked at as a whole, and keeps the unit of a code; in
+// a wider range, where a value of that kind can't be told from a narrow column's, noise narrows it.
+func TestCodes(t *testing.T) {
+	const noise, unitsOfClip = 60.0, float64(1 << 18)
+	for hi, least := range map[float64]float64{1: unit, 2: 0} {
+		schema := ward()
+		schema.Columns[0] = dataset.Numeric("flag", 0, hi)
+		c := Of(schema)
+		r := schema.Columns[0].Numeric
+		rnd := rand.New(rand.NewPCG(9, 1))
+		d := at(rnd, 4200, [2]float64{}, [2]float64{0.1, 0.3})
+		for i := range d.Rows() {
+			d.X[i*features] = -r.Center / r.Scale
+			if i%70 == 0 {
+				d.X[i*features] = (1 - r.Center) / r.Scale
+			}
+		}
+		f := c.Frame(measured(t, c, d, stages, noise, rnd), noise*noise*unitsOfClip*unitsOfClip)
+		if f.Units[0] < least || least == 0 && f.Units[0] > unit/2 {
+			t.Errorf("range to %g: unit %g, want %g or more", hi, f.Units[0], least)
 		}
 	}
 }

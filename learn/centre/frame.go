@@ -35,6 +35,9 @@ func (v View) learn(known []spread, sums []int64, records, noise float64) []spre
 		k := spread{mean: v.centre[j] + h*m, meanNoise: h * h * e * e * (1 + m*m),
 			variance: h * h * (square - m*m), varianceNoise: h * h * of * h * h * of,
 			least: h * math.Sqrt(max(0, square-m*m-seen*of))}
+		if col.code {
+			k.least = max(k.least, unit)
+		}
 		if known != nil {
 			k = known[j].and(k)
 		}
@@ -81,7 +84,7 @@ func (c Columns) Frame(state []int64, variance float64) Frame {
 // while the noise hides how narrow.
 func (s spread) hidden() bool {
 	noise := lower * math.Sqrt(s.varianceNoise)
-	return s.variance < noise && max(0, s.variance)+noise < unit*unit
+	return s.least < unit && s.variance < noise && max(0, s.variance)+noise < unit*unit
 }
 
 // Hidden returns the names of the columns that are narrow in their ranges while the noise hides how narrow:

@@ -85,16 +85,23 @@ func (c Columns) look(state []int64, variance float64, after int) (View, []sprea
 	return v, known
 }
 
-// towards is the part of the ranges that is left.
+// towards is the part of the ranges that is left. The range of a column that may fill it, or may be a code,
+// is looked at as a whole: about a centre, rare values would make records long, and clips would count them
+// less.
 func (v View) towards(known []spread) View {
 	n := len(known)
-	v.centre, v.half = make([]float64, n), make([]float64, n)
-	v.moment, v.weight = make([]float64, n), make([]float64, n)
+	next := View{v.of, make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)}
 	for j, k := range known {
 		u := k.unit()
-		v.centre[j], v.half[j] = k.mean, min(1, reach*u+2*math.Sqrt(k.meanNoise))
-		v.moment[j] = min(1, u*u/v.half[j]/v.half[j])
-		v.weight[j] = squares / math.Sqrt(v.moment[j])
+		half := reach*u + 2*math.Sqrt(k.meanNoise)
+		if half >= 1 || v.of.columns[j].code {
+			next.half[j], next.weight[j] = 1, squares
+			next.moment[j] = min(1, k.mean*k.mean+u*u)
+			continue
+		}
+		next.centre[j], next.half[j] = k.mean, half
+		next.moment[j] = min(1, u*u/half/half)
+		next.weight[j] = squares / math.Sqrt(next.moment[j])
 	}
-	return v
+	return next
 }
