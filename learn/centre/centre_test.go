@@ -274,7 +274,7 @@ func TestNarrowColumns(t *testing.T) {
 	for seed := range uint64(seeds) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		d := at(rnd, 4000, [2]float64{-0.8, 0.3}, [2]float64{narrow, usual})
-		f := c.Frame(measured(t, c, d, stages, 60, rnd), 60*60*float64(1<<18)*float64(1<<18))
+		f := c.Frame(measured(t, c, d, 3, 60, rnd), 60*60*float64(1<<18)*float64(1<<18))
 		off, unit := math.Abs(f.Centres[0]+0.8)/narrow, f.Units[0]/narrow
 		if off < 1 && unit < 4 {
 			good++
@@ -312,7 +312,7 @@ func TestCodes(t *testing.T) {
 				d.X[i*features] = (1 - r.Center) / r.Scale
 			}
 		}
-		f := c.Frame(measured(t, c, d, stages, noise, rnd), noise*noise*unitsOfClip*unitsOfClip)
+		f := c.Frame(measured(t, c, d, 3, noise, rnd), noise*noise*unitsOfClip*unitsOfClip)
 		if f.Units[0] < least || least == 0 && f.Units[0] > unit/2 {
 			t.Errorf("range to %g: unit %g, want %g or more", hi, f.Units[0], least)
 		}
@@ -327,7 +327,7 @@ func TestHidden(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 1))
 	d := at(rnd, 4000, [2]float64{-0.8, 0.3}, [2]float64{0.002, 0.35})
 	square := func(noise float64) float64 { return noise * noise * float64(1<<18) * float64(1<<18) }
-	state := measured(t, c, d, stages, 60, rnd)
+	state := measured(t, c, d, 3, 60, rnd)
 	if got := c.Hidden(state, square(60)); !slices.Equal(got, []string{"age"}) {
 		t.Errorf("hidden are %v", got)
 	}
@@ -337,10 +337,10 @@ func TestHidden(t *testing.T) {
 			t.Errorf("weight %d may be %g times as long, the unit is %g", i, l, unit)
 		}
 	}
-	if got := c.Hidden(measured(t, c, d, stages, 0, rnd), 0); got != nil {
+	if got := c.Hidden(measured(t, c, d, 3, 0, rnd), 0); got != nil {
 		t.Errorf("without noise %v are hidden", got)
 	}
-	if got := c.Hidden(measured(t, c, d, stages, 1e5, rnd), square(1e5)); got != nil {
+	if got := c.Hidden(measured(t, c, d, 3, 1e5, rnd), square(1e5)); got != nil {
 		t.Errorf("under much noise %v are hidden", got)
 	}
 }
@@ -353,11 +353,11 @@ func TestFinest(t *testing.T) {
 	const unit = float64(1 << 18)
 	before := 0.0
 	for _, noise := range []float64{20, 60, 200} {
-		want := c.Finest(4000, unit, noise*noise*unit*unit, stages)
+		want := c.Finest(4000, unit, noise*noise*unit*unit, 3)
 		mean := 0.0
 		for range 40 {
 			d := at(rnd, 4000, [2]float64{-0.5, 0.3}, [2]float64{})
-			for _, u := range c.Frame(measured(t, c, d, stages, noise, rnd), noise*noise*unit*unit).Units {
+			for _, u := range c.Frame(measured(t, c, d, 3, noise, rnd), noise*noise*unit*unit).Units {
 				mean += u / 80
 			}
 		}
@@ -384,7 +384,7 @@ func TestFold(t *testing.T) {
 		}
 		state = next
 	}
-	for s, want := range []int64{3, 2, 2} {
+	for s, want := range []int64{2, 1, 2, 1, 1} {
 		if state[s*n] != want || state[s*n+3] != 3*want {
 			t.Errorf("stage %d has %d rounds, their sum %d", s, state[s*n], state[s*n+3])
 		}

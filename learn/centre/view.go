@@ -11,7 +11,7 @@ import (
 
 const (
 	// stages is the most that the rounds are in.
-	stages = 3
+	stages = 5
 	// reach is how far a stage looks on both sides of a column's mean, in its standard deviations.
 	reach = 3
 	// sure is by how many standard deviations of its noise a column's variance may be larger than it is
