@@ -150,10 +150,11 @@ var meanings = map[string]string{
 	"estimate": "of the reports", "columns": "that every record reports", "levels": "of a number",
 	"eps0": "of a report against everybody", "gamma": "probability of a random report",
 	"backend":          "what shuffles",
-	"target_threshold": "cuts the scaled target", "centre_rounds": "first rounds, for the centres of columns",
-	"every":    "rounds of learning between evaluations",
-	"held_out": "share of the records that are only evaluated",
-	"low":      "least log-likelihood of a record", "high": "largest log-likelihood of a record",
+	"target_threshold": "cuts the scaled target",
+	"centre_rounds":    "first rounds, for where columns lie in their ranges",
+	"every":            "rounds of learning between evaluations",
+	"held_out":         "share of the records that are only evaluated",
+	"low":              "least log-likelihood of a record", "high": "largest log-likelihood of a record",
 	"seed": "of the positions held out",
 }
 

@@ -154,7 +154,6 @@ type Parameter struct {
 var rules = map[pvi.StrategyName]map[string]string{
 	pvi.NameVirtual: {
 		"rounds":          "default: as many as keep steps stable for these columns, 20 to 120",
-		"centre_rounds":   "default: a tenth of the others, at least 3, for columns encoded by their range",
 		"shards":          "default: one factor for every record, at most this many a party",
 		"shard_rows":      "default: one factor for every record",
 		"clip":            "default: by a record's norm and the root of records over noise",
@@ -214,8 +213,9 @@ var rules = map[pvi.StrategyName]map[string]string{
 	},
 }
 
-// models are the rules that go with the model.
+// models are the rules that go with the model, or with any strategy.
 var models = map[string]string{
+	"centre_rounds": "default: a tenth of the others, at least 3, for columns encoded by their range",
 	"noise_sd":      "default: half the variance that the encoded target is expected to have",
 	"residual_from": "default: the last round, where its noise is below the noise_sd's square",
 	"hidden":        "default: the root of records over noise and a record's norm, 5 to 20",
