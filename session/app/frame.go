@@ -17,15 +17,20 @@ func (c centring) columns() (centre.Columns, error) {
 	return centre.Of(schema), nil
 }
 
+// seen returns what a public state has of the columns; nil for a plan that measures none.
+func (c centring) seen(state []int64) (columns centre.Columns, measured []int64, err error) {
+	if _, measured, err = c.split(state); err != nil || measured == nil {
+		return columns, nil, err
+	}
+	columns, err = c.columns()
+	return columns, measured, err
+}
+
 // frame returns where a public state's columns lie within their ranges, for those that are
 // encoded by their range; nil for a plan that measures none.
 func (c centring) frame(p *protocol.Plan, state []int64) (*centre.Frame, error) {
-	_, measured, err := c.split(state)
+	columns, measured, err := c.seen(state)
 	if err != nil || measured == nil {
-		return nil, err
-	}
-	columns, err := c.columns()
-	if err != nil {
 		return nil, err
 	}
 	f := columns.Frame(measured, c.variance(p))
@@ -57,13 +62,9 @@ func (c centring) after(p *protocol.Plan, state []int64, q *pvi.Posterior) (*pvi
 func (c centring) aware(p *protocol.Plan, state []int64, q *pvi.Posterior,
 	prior float64) (*pvi.Posterior, error) {
 	q = unshrunk(p, q, prior)
-	_, measured, err := c.split(state)
+	columns, measured, err := c.seen(state)
 	if err != nil || measured == nil {
 		return q, err
-	}
-	columns, err := c.columns()
-	if err != nil {
-		return nil, err
 	}
 	if p.Noise != protocol.NoiseNone {
 		q = q.Longer(prior, columns.Longer(measured, c.variance(p)))
@@ -94,12 +95,8 @@ func Frame(p *protocol.Plan, a Spec, state []int64) (*centre.Frame, error) {
 // is, by a public state; nil for a plan that measures none.
 func Hidden(p *protocol.Plan, a Spec, state []int64) ([]string, error) {
 	c := centringOf(a)
-	_, measured, err := c.split(state)
+	columns, measured, err := c.seen(state)
 	if err != nil || measured == nil {
-		return nil, err
-	}
-	columns, err := c.columns()
-	if err != nil {
 		return nil, err
 	}
 	return columns.Hidden(measured, c.variance(p)), nil

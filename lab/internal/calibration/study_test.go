@@ -264,15 +264,11 @@ func TestFewerRecordsThanWeights(t *testing.T) {
 	}
 }
 
-// TestColumnsOffCentre: where ranges alone are public and columns lie far from their middle, the posterior
-// of these sessions predicts .09 and .25 better than the rate of the class, and 90 % intervals cover .89 or
-// more.
-// Without rounds that measure centres the trace posterior predicts .21 and .75 worse than the rate, and those
-// of global inference cover .56.
-func TestColumnsOffCentre(t *testing.T) {
-	w := world{"ranges", false, 6000, 8, 0.3, 5, 2, 0, 0, false}
+// offCentre checks sessions of a world of ranges alone: predictions gain on the rate of the class, and 90 %
+// intervals cover.
+func offCentre(t *testing.T, w world, methods []string, seeds []uint64) {
+	t.Helper()
 	tl := &tally{world: w, all: map[string][]study.Score{}}
-	methods, seeds := []string{"global", "trace"}, []uint64{4, 9}
 	for _, seed := range seeds {
 		if err := tl.draw(t.Context(), study.Options{Only: methods}, seed, loadRanges); err != nil {
 			t.Fatal(err)
@@ -292,30 +288,22 @@ func TestColumnsOffCentre(t *testing.T) {
 	}
 }
 
+// TestColumnsOffCentre: where ranges alone are public and columns lie far from their middle, the posterior
+// of these sessions predicts .09 and .25 better than the rate of the class, and 90 % intervals cover .89 or
+// more.
+// Without rounds that measure centres the trace posterior predicts .21 and .75 worse than the rate, and those
+// of global inference cover .56.
+func TestColumnsOffCentre(t *testing.T) {
+	offCentre(t, world{"ranges", false, 6000, 8, 0.3, 5, 2, 0, 0, false}, []string{"global", "trace"},
+		[]uint64{4, 9})
+}
+
 // TestWideRanges: where half of the ranges are up to ten times as wide as usual, the posterior of these
 // sessions predicts .05 or more better than the rate of the class, and 90 % intervals cover .75 or more. In
-// one stage, with units of .3 of half a range or more, they cover .54 to .67 of such worlds.
+// one stage, with units of .3 of half a range or more, they cover .42 to .74 of a world like this.
 func TestWideRanges(t *testing.T) {
-	w := world{"wide ranges", false, 5000, 8, 0.3, 6, 2, 0, 0, false}
-	tl := &tally{world: w, all: map[string][]study.Score{}}
-	methods, seeds := []string{"virtual", "global", "optimisation", "trace"}, []uint64{5, 6, 8}
-	for _, seed := range seeds {
-		if err := tl.draw(t.Context(), study.Options{Only: methods}, seed, loadRanges); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, m := range methods {
-		cover := 0.0
-		for i, s := range tl.all[m+", noise-aware"] {
-			cover += s.Coverage[1] / float64(len(seeds))
-			if gain := s.LogLikelihood - tl.constant[i]; !(gain > 0.05) {
-				t.Errorf("%s, seed %d: %.3f above the rate of the class", m, seeds[i], gain)
-			}
-		}
-		if !(cover > 0.75) {
-			t.Errorf("%s: 90 %% intervals cover %.3f", m, cover)
-		}
-	}
+	offCentre(t, world{"wide ranges", false, 5000, 8, 0.3, 6, 2, 0, 0, false},
+		[]string{"virtual", "global", "optimisation", "trace"}, []uint64{5, 6, 8})
 }
 
 // TestPartiesOffCentre: at the dataset level of such columns 90 % intervals cover nine tenths of the weights
