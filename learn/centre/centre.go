@@ -22,7 +22,7 @@ const (
 	// unit is the standard deviation that a column is taken to have where nothing is measured, in halves of
 	// its range.
 	unit = 0.3
-	// share is how much of a plan's rounds measure, and atLeast so many.
+	// share is the part of a plan's rounds that measure, and atLeast their least number.
 	share, atLeast = 0.1, 3
 	// standardised is from where on a public range is wide enough to mean that the column's
 	// centre and scale are its mean and standard deviation.
@@ -80,11 +80,11 @@ func Dim(s *dataset.Schema) int { return 2 * s.Dim() }
 // Dim is the length of what a round measures.
 func (c Columns) Dim() int { return 2 * c.features }
 
-// Rounds is the default number of rounds that measure in addition to so many of learning: a tenth, and
-// three at least.
+// Rounds is the default number of measuring rounds that are added to this number of learning rounds: a tenth
+// of it, at least three.
 func Rounds(learning int) int { return max(atLeast, int(math.Round(share*float64(learning)))) }
 
-// RoundsOf is the default number of rounds that measure among so many in all.
+// RoundsOf is the default number of measuring rounds in a plan of this number of rounds.
 func RoundsOf(all int) int {
 	return max(min(atLeast, all/5), int(math.Round(share/(1+share)*float64(all))))
 }

@@ -21,9 +21,9 @@ func (s spread) unit() float64 {
 	return min(1, max(u, s.least, narrowest))
 }
 
-// learn returns what is known after the sums of a stage that looked at v, of so many records, with noise of
-// this standard deviation. A mean is a ratio of two noisy sums, and so is a mean square; a variance is their
-// difference.
+// learn updates what is known by the sums of a stage whose view was v. records is the number of records in
+// them, noise the standard deviation of the noise on each. A mean is a ratio of two noisy sums, and so is a
+// mean square; the variance is the mean square less the mean's square.
 func (v View) learn(known []spread, sums []int64, records, noise float64) []spread {
 	next := make([]spread, len(v.half))
 	e := noise / records
@@ -46,7 +46,7 @@ func (v View) learn(known []spread, sums []int64, records, noise float64) []spre
 	return next
 }
 
-// and is what two stages say together.
+// and combines the estimates of two stages.
 func (s spread) and(o spread) spread {
 	s.mean, s.meanNoise = together(s.mean, s.meanNoise, o.mean, o.meanNoise)
 	s.variance, s.varianceNoise = together(s.variance, s.varianceNoise, o.variance, o.varianceNoise)
@@ -113,9 +113,9 @@ func (c Columns) Longer(state []int64, variance float64) []float64 {
 	return out
 }
 
-// Finest is about the least unit, in halves of the range, that so many rounds tell from the noise: where the
-// noise happens to be none, of columns with the same value in so many vectors, each within the clip, in units
-// of the grid. variance is that of the noise on one sum.
+// Finest approximates the least unit, in halves of the range, that can be measured in this number of rounds:
+// the unit of columns of one value, where all noise happens to be 0. vectors is the number of terms in a sum,
+// clip the bound on each of them in units of the grid, and variance that of the noise on a sum.
 func (c Columns) Finest(vectors, clip, variance float64, rounds int) float64 {
 	state := make([]int64, stages*(1+c.Dim()))
 	for round := 1; round <= rounds; round++ {

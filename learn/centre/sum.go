@@ -22,9 +22,9 @@ func Sample(d pvi.Data, rate float64, rand io.Reader) (pvi.Data, error) {
 	return d.Pick(drawn), nil
 }
 
-// Sum adds a party's records to sum, of twice as many numbers as an encoded record has, as a stage looks
-// at them: in at most so many groups, each with a mean of norm at most clip, and at most bound in units of
-// the grid. A record is in one group. It returns the share of groups that were clipped.
+// Sum adds a party's records to sum, which has twice the length of an encoded record. Positions are those of
+// the view. Each record is in one of at most groups groups, whose mean has norm at most clip, and at most
+// bound in units of the grid. It returns the share of groups that were clipped.
 func (v View) Sum(sum []int64, d pvi.Data, groups int, grid fixedpoint.Grid, clip float64,
 	bound uint64) (clipped float64, err error) {
 	c := v.of

@@ -29,10 +29,10 @@ const (
 // StateLen is the length of a state: for each stage the number of accepted rounds, and their sum.
 func StateLen(s *dataset.Schema) int { return stages * (1 + Dim(s)) }
 
-// stage is the one of a round, from 1, of so many that measure.
+// stage returns the stage, from 0, of a measuring round, from 1.
 func stage(round, rounds int) int { return (round - 1) * min(stages, rounds) / rounds }
 
-// Fold returns the state after the sum of a round, from 1, of so many that measure.
+// Fold returns the state after the sum of a measuring round, from 1 to rounds.
 // Errors: pvi.ErrShape, pvi.ErrOverflow.
 func Fold(state []int64, round, rounds int, sum []int64) ([]int64, error) {
 	size := len(state) / stages
@@ -61,14 +61,14 @@ type View struct {
 	weight       []float64 // of the square in a record's vector
 }
 
-// View returns what a round, from 1, of so many that measure looks at, by the stages before its own.
-// variance is that of the noise on one sum, in units of the grid squared.
+// View returns the view of a measuring round, from 1 to rounds, which follows from the sums of earlier
+// stages. variance is that of the noise on one sum, in units of the grid squared.
 func (c Columns) View(state []int64, variance float64, round, rounds int) View {
 	v, _ := c.look(state, variance, stage(round, rounds))
 	return v
 }
 
-// look returns what the stage after so many looks at, and what these say.
+// look returns the view after this number of stages, and the estimates by their sums.
 func (c Columns) look(state []int64, variance float64, after int) (View, []spread) {
 	n := len(c.columns)
 	v := View{c, make([]float64, n), slices.Repeat([]float64{1}, n),
@@ -85,7 +85,7 @@ func (c Columns) look(state []int64, variance float64, after int) (View, []sprea
 	return v, known
 }
 
-// towards is the part of the ranges that is left. The range of a column that may fill it, or may be a code,
+// towards is the next view. The range of a column that may fill it, or may be a code,
 // is looked at as a whole: about a centre, rare values would make records long, and clips would count them
 // less.
 func (v View) towards(known []spread) View {

@@ -15,8 +15,8 @@ type RangedGenerator struct {
 	Rows        int
 	Features    int
 	Correlation float64 // in [0, 1)
-	// Wider is how many times as wide the ranges of a quarter of the columns are; another quarter's are a third
-	// of that. Flags keep theirs. 0 is 1.
+	// Wider is how many times as wide the ranges of a quarter of the columns are; another quarter's are a
+	// third of that. Flags keep theirs. 0 is 1.
 	Wider float64
 	Seed  uint64
 }
@@ -83,7 +83,7 @@ func (g RangedGenerator) Generate() (*Generated, error) {
 	return out, nil
 }
 
-// wider is the law with a range so many times as wide, which begins at the same number unless it lies on both
+// wider multiplies the width of the law's range, whose lower end stays unless the range has numbers on both
 // sides of 0. A flag keeps its own.
 func (l rangedLaw) wider(by float64) rangedLaw {
 	switch {

@@ -31,9 +31,10 @@ func (p *Posterior) Unshrunk(prior []float64) *Posterior {
 }
 
 // Longer returns the posterior with standard deviations of single weights for a prior of this variance that
-// may be wrong: where longer is more than 1 a weight may be so many times as long as it says. What was learnt
-// alone has the mean m/(1-s) and the variance v/(1-s), with s and v as for Unshrunk; the standard deviation
-// reaches from m to it, and is at most that of the longer prior. Means and predictions don't change.
+// may be too narrow: where longer is more than 1 the weight's prior may be wider by that factor. What was
+// learnt alone has the mean m/(1-s) and the variance v/(1-s), with s and v as for Unshrunk; the standard
+// deviation reaches from m to it, and is at most that of the longer prior. Means and predictions don't
+// change.
 func (p *Posterior) Longer(prior float64, longer []float64) *Posterior {
 	sd := slices.Clone(p.SD())
 	for i, s := range p.Shrunk() {

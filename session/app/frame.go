@@ -91,8 +91,8 @@ func Frame(p *protocol.Plan, a Spec, state []int64) (*centre.Frame, error) {
 	return centringOf(a).frame(p, state)
 }
 
-// Hidden returns the names of the columns that lie in a part of their range of which noise hides how small it
-// is, by a public state; nil for a plan that measures none.
+// Hidden returns the names of the columns that are narrow in their range by an amount that noise hides, by a
+// public state; nil for a plan that measures none.
 func Hidden(p *protocol.Plan, a Spec, state []int64) ([]string, error) {
 	c := centringOf(a)
 	columns, measured, err := c.seen(state)
@@ -102,8 +102,9 @@ func Hidden(p *protocol.Plan, a Spec, state []int64) ([]string, error) {
 	return columns.Hidden(measured, c.variance(p)), nil
 }
 
-// Finest is the smallest part of its range, in halves of it, that a column may spread over without that noise
-// hides it, at so many records; 0 for a plan that measures none.
+// Finest approximates the least standard deviation of a column, in halves of its range, that the measuring
+// rounds can tell from their noise. records is the number of all parties' records. It is 0 for a plan that
+// measures none.
 func Finest(p *protocol.Plan, a Spec, records float64) (float64, error) {
 	c := centringOf(a)
 	if c.rounds == 0 {

@@ -160,7 +160,7 @@ func (t Terms) measuring(named *int, able bool, schema *dataset.Schema, byDefaul
 	return 0
 }
 
-// leftToLearn returns an error unless so many of all rounds may measure.
+// leftToLearn returns an error unless this number of all rounds may measure.
 func leftToLearn(measuring, rounds int) error {
 	if measuring < 0 || measuring > 0 && measuring >= rounds {
 		return fmt.Errorf("centre_rounds is %d of %d rounds that don't evaluate, want 0 to %d: none is left to "+
