@@ -54,9 +54,9 @@ func shorten(m *gauss.Moments, weights [][]float64, ranged bool) {
 
 // meanLogCosh is the mean of log cosh over a normal law.
 func meanLogCosh(mean, sd float64) float64 {
-	const step = 0.1 // of 16 standard deviations
+	const step = 0.25 // of 16 standard deviations
 	out := 0.0
-	for i := -80; i <= 80; i++ {
+	for i := -32; i <= 32; i++ {
 		z := step * float64(i)
 		out += logCosh(math.Abs(mean+sd*z)) * math.Exp(-z*z/2)
 	}

@@ -35,6 +35,8 @@ type Steps struct {
 	Bent float64
 	// Ranged: some columns have nothing public but a range, within which a deviation may be of any length.
 	Ranged bool
+	// Doubts are those of the columns, but for the intercept's; nil: none.
+	Doubts []Doubt
 }
 
 // Constants of the law of slopes, by their log odds.
@@ -56,9 +58,8 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 		return nil, nil, fmt.Errorf("no rounds: %w", gauss.ErrImproper)
 	}
 	whole := 1 / math.Sqrt(t.Prior)
-	wide := t.sample(whole, whole, func([]float64) {})
-	prior := Scales(nil).Precisions(t.Prior, len(wide.Mean))
-	share := kept(square(wide.Mean, prior), lengths(wide.Variance, prior, prior), t.Chance)
+	wide := t.sample(prior{whole, whole, true}, func([]float64) {})
+	share, length := t.kept(wide)
 	high := whole
 	if t.Scale > 0 {
 		high = min(whole, t.Scale)
@@ -66,16 +67,20 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 	d := float64(len(wide.Mean))
 	low := high / math.Pow(d, 0.25)
 	var weights [][]float64 // of classes
-	m = t.sample(low, high, func(w []float64) {
+	m = t.sample(prior{low: low, high: high}, func(w []float64) {
 		if t.Bent != 0 {
 			weights = append(weights, slices.Clone(w))
 		}
 	})
-	if length := floats.Norm(m.Mean, 2); length > 0 {
-		floats.Scale(min(1, share*floats.Norm(wide.Mean, 2)/length), m.Mean)
+	if own := t.length(m.Mean); own > 0 {
+		floats.Scale(min(1, share*length/own), m.Mean)
 	}
 	if t.Bent != 0 {
-		shorten(m, weights, t.Ranged)
+		if t.Doubts != nil {
+			shortenPlaced(m, weights, t.Doubts)
+		} else {
+			shorten(m, weights, t.Ranged)
+		}
 		return m, wide, nil
 	}
 	if d == 1 {
@@ -95,6 +100,25 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 	}
 	widen(m.Variance, 1-share, back)
 	return m, single, nil
+}
+
+// kept is the share that is kept of a mean, and the mean's length.
+func (t Steps) kept(m *gauss.Moments) (share, length float64) {
+	of := t.judged(m.Mean)
+	prior := Scales(nil).Precisions(t.Prior, len(of))
+	return kept(square(of, prior), lengths(m.Variance[:len(of)], prior, prior), t.Chance), floats.Norm(of, 2)
+}
+
+// length is that of a mean.
+func (t Steps) length(mean []float64) float64 { return floats.Norm(t.judged(mean), 2) }
+
+// judged are the weights by which a mean's length is judged: an intercept that makes up for columns off their
+// centres is as long as they are far.
+func (t Steps) judged(mean []float64) []float64 {
+	if t.Doubts != nil {
+		return mean[:len(mean)-1]
+	}
+	return mean
 }
 
 // sure are moments of numbers whose predictions are sure not to lose to those of a prior of nearly the
@@ -156,23 +180,23 @@ func widen(variance []float64, noise, prior float64) {
 	}
 }
 
-// sample returns the moments of the weights, with a scale between low and high. It shows each draw.
-func (t Steps) sample(low, high float64, each func(weights []float64)) *gauss.Moments {
+// sample returns the moments of the weights under a prior. It shows each draw.
+func (t Steps) sample(p prior, each func(weights []float64)) *gauss.Moments {
 	d := len(t.Points[0])
 	g := guess{weights: make([]float64, d), slopes: make([]float64, d)}
 	start := make([]float64, 2*d+2)
 	for i, w := range t.Points[len(t.Points)-1] {
-		start[i] = w / math.Sqrt(low*high)
+		start[i] = w / math.Sqrt(p.low*p.high)
 	}
 	l := law{Steps: t}
 	l.sums, l.slopes = t.doubts()
 	c := newChain(start, func(x []float64) float64 {
-		t.decode(&g, x, low, high)
+		t.decode(&g, x, p)
 		return l.logLikelihood(&g)
 	})
 	m := &gauss.Moments{Mean: make([]float64, d), Variance: make([]float64, d)}
 	c.run(func(x []float64) {
-		t.decode(&g, x, low, high)
+		t.decode(&g, x, p)
 		each(g.weights)
 		for j, w := range g.weights {
 			m.Mean[j] += w / draws
@@ -188,20 +212,39 @@ func (t Steps) sample(low, high float64, each func(weights []float64)) *gauss.Mo
 // guess are weights, and the slopes of a party's steps in their coordinates.
 type guess struct{ weights, slopes []float64 }
 
+// prior is that of weights and slopes: weights have a standard deviation between low and high. Where columns
+// are in doubt the intercept makes up for their means, and a single weight is in its column's own length,
+// which is in the slope twice.
+type prior struct {
+	low, high float64
+	single    bool
+}
+
 // decode makes a guess of standard normal numbers: d of the weights, d of the slopes, one of the scale
 // and one of all slopes.
-func (t Steps) decode(g *guess, x []float64, low, high float64) {
+func (t Steps) decode(g *guess, x []float64, p prior) {
 	d := len(g.weights)
-	scale := low * math.Pow(high/low, cumulative(x[2*d]))
+	scale := p.low * math.Pow(p.high/p.low, cumulative(x[2*d]))
 	between := uneven
 	if t.Ranged {
 		between = ranged
 	}
 	common := math.Log(t.Expected/(1-t.Expected)) + min(blur, doubt/(1-t.Expected))*x[2*d+1]
+	off := 0.0
 	for i := range d {
 		g.weights[i] = scale * x[i]
-		g.slopes[i] = 1 / (1 + math.Exp(-common-between*x[d+i]))
+		odds := common + between*x[d+i]
+		if t.Doubts != nil {
+			c := t.Doubts[i]
+			if p.single {
+				g.weights[i] /= math.Exp(c.Log + c.LogSD*x[d+i])
+				odds = common + 2*c.Log + math.Hypot(between, 2*c.LogSD)*x[d+i]
+			}
+			off += g.weights[i] * g.weights[i] * c.Mean * c.Mean
+		}
+		g.slopes[i] = 1 / (1 + math.Exp(-odds))
 	}
+	g.weights[d-1] = math.Sqrt(scale*scale+off) * x[d-1]
 }
 
 const (

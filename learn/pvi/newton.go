@@ -204,5 +204,8 @@ func (c Config) addSteps(t *noiseaware.Steps, o Observation) error {
 	t.Expected = min(steepest, expected/float64(o.Parties))
 	t.Scale = o.Scale
 	t.Ranged = o.Ranged && c.Model == Logistic
+	if t.Ranged {
+		t.Doubts = o.Doubts
+	}
 	return nil
 }

@@ -35,6 +35,7 @@ type Observation struct {
 	Scale float64
 	// Ranged reports that of some columns nothing but a range is public.
 	Ranged bool
+	Doubts []noiseaware.Doubt // of columns of which nothing but a range is public; nil: none
 	// Intercept is that of the intercept, of strategies without Newton steps.
 	Intercept float64
 	// Others reports that the round was with other parties than those whose posterior is wanted:

@@ -4,6 +4,7 @@ import (
 	"choir/crypto/fixedpoint"
 	"choir/learn/centre"
 	"choir/learn/dataset"
+	"choir/learn/noiseaware"
 	"choir/learn/pvi"
 	"choir/protocol"
 )
@@ -130,3 +131,12 @@ func Finest(p *protocol.Plan, a Spec, records float64) (float64, error) {
 
 // CentreRounds is how many of an application's rounds, the first ones, measure where columns lie.
 func CentreRounds(a Spec) int { return centringOf(a).rounds }
+
+// doubts are those of the columns in a public state's frame; nil for a plan that measures none.
+func (c centring) doubts(p *protocol.Plan, state []int64) ([]noiseaware.Doubt, error) {
+	columns, measured, err := c.seen(state)
+	if err != nil || measured == nil {
+		return nil, err
+	}
+	return columns.Doubts(measured, c.variance(p)), nil
+}

@@ -6,6 +6,7 @@ import (
 
 	"choir/learn/centre"
 	"choir/learn/defaults"
+	"choir/learn/noiseaware"
 	"choir/learn/pvi"
 	"choir/protocol"
 )
@@ -99,6 +100,12 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 		schema = centre.Schema(schema, nil)
 	}
 	scale, intercept := defaults.Scale(schema), defaults.Of(schema).Target
+	var doubts []noiseaware.Doubt
+	if len(trace) > 0 {
+		if doubts, err = l.centring().doubts(p, trace[len(trace)-1].Before); err != nil {
+			return nil, err
+		}
+	}
 	var all []pvi.Observation
 	for _, r := range trace {
 		if int(r.Round) <= l.CentreRounds {
@@ -110,7 +117,7 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 		}
 		all = append(all, pvi.Observation{Round: int(r.Round) - l.CentreRounds, Raw: raw, Sum: r.Sum,
 			Variance: r.noise(p), Parties: r.Counted, Absent: r.absent(p), Set: r.set(p),
-			Others: r.others(p), Scale: scale, Intercept: intercept, Ranged: ranged,
+			Others: r.others(p), Scale: scale, Intercept: intercept, Ranged: ranged, Doubts: doubts,
 			Records: float64(l.Records) * l.share(p, r), Shares: l.Weights})
 	}
 	if !slices.ContainsFunc(all, func(o pvi.Observation) bool {
