@@ -60,7 +60,7 @@ const (
 )
 
 // fit returns the posterior; see Config.Posterior.
-func (m noisy) fit(c Config, to scaling) (fitted, error) {
+func (m noisy) fit(c Config, to scaling, own prior) (fitted, error) {
 	gram, err := noiseaware.Curvature{Matrix: m.gram, SD: m.sd}.Repaired()
 	if err != nil {
 		return fitted{}, err
@@ -74,7 +74,7 @@ func (m noisy) fit(c Config, to scaling) (fitted, error) {
 	d := c.Features
 	b, coords := mat.NewVecDense(d, nil), mat.NewVecDense(d, nil)
 	b.MulVec(vectors.T(), mat.NewVecDense(d, m.cross))
-	prior, pull := to.scaled(c.Prior())
+	prior, pull := to.scaled(own)
 	f := fitted{mean: make([]float64, d), covariance: mat.NewSymDense(d, nil), variance: 1}
 	if c.NoiseSD > 0 {
 		f.variance = c.NoiseSD * c.NoiseSD / (to.unit * to.unit)
@@ -94,7 +94,8 @@ func (m noisy) fit(c Config, to scaling) (fitted, error) {
 		coords.MulVec(vectors.T(), mat.NewVecDense(d, f.mean))
 		noise := 0.0
 		if c.NoiseSD == 0 {
-			f.variance, noise = m.residual(f.mean, f.learnt(prior), c, to.unit, law.largest())
+			f.variance, noise = m.residual(m.told(&vectors, eigen.Values(nil), coords), f.learnt(prior), c, to.unit,
+				law.largest())
 			by := law.longer()
 			f.variance, noise = by*f.variance, by*noise
 		}
@@ -174,6 +175,19 @@ func (m noisy) residual(mean []float64, errors *mat.Dense, c Config, unit,
 	whole := within(square, sd/records, top, 0)
 	sd *= 1 + mat.Dot(w, w) + mat.Norm(errors, 2)
 	return within(sum/records, sd/records, whole, 0.5), sd / records
+}
+
+// told are the weights without the coordinates of which X'X tells nothing: columns that add up to a constant,
+// as a category's do, leave weights along it as the prior has them, whose noise on a residual's square would
+// hide it.
+func (m noisy) told(vectors *mat.Dense, values []float64, coords *mat.VecDense) []float64 {
+	w := mat.NewVecDense(coords.Len(), nil)
+	for i, l := range values {
+		if l > clear*m.sd {
+			w.AddScaledVec(w, coords.AtVec(i), vectors.ColView(i))
+		}
+	}
+	return w.RawVector().Data
 }
 
 // lowest is the smallest share of its limit that a variance is taken for.

@@ -40,3 +40,35 @@ func TestMomentError(t *testing.T) {
 		t.Errorf("the mean square has the standard error %v, want %v", got, want)
 	}
 }
+
+// TestPriorOfShortColumns: a column that moment rounds show to be a fiftieth of its bound, far from its
+// middle, has a prior of its weight that is as much wider, up to one standard deviation of the noise, and the
+// intercept's counts its mean. Under noise that hides it it is the one expected, and longer columns change
+// nothing.
+func TestPriorOfShortColumns(t *testing.T) {
+	cfg := small()
+	cfg.MomentRounds, cfg.Records, cfg.Bounds, cfg.TargetBound = 1, 5000, []float64{1, 1}, 1
+	const mean, sd, long = -0.9, 0.02, 0.9
+	raw, one := cfg.Initial(), float64(cfg.Records*cfg.momentScale()<<(2*momentBits))
+	sum := make([]int64, cfg.Dim())
+	sum[0], sum[1] = int64(one*mean/2), int64(one*(mean*mean+sd*sd))
+	sum[3] = int64(one * long * long)
+	raw, err := cfg.Fold(1, raw, sum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := cfg.Prior().Variance
+	for _, share := range []float64{1e-6, 1e-4, 1} { // noise on a mean square
+		got, err := cfg.PriorOf(raw, share*share*one*one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		length := min(1/math.Sqrt(3), math.Sqrt(sd*sd+share*math.Sqrt(1+16*mean*mean)))
+		want := before[0] / 3 / (length * length)
+		if g := got.Variance; math.Abs(g[0]/want-1) > 0.02 || math.Abs(g[1]/before[1]-1) > 1e-9 ||
+			math.Abs(g[2]/(before[2]+mean*mean*want)-1) > 0.02 {
+			t.Errorf("noise %g: variances %v, want %v, %v and %v", share, g, want, before[1],
+				before[2]+mean*mean*want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -44,7 +45,7 @@ func (p *Posterior) natural() ([]float64, error) {
 //	l_i^2 / (l_i v + s^2 (1 + |w|^2 + w_i^2))
 //
 // which is the exact posterior's l_i / v when there is no noise, and vanishes where an eigenvalue is
-// small compared with the noise. The prior is that of Prior, in the data's own units whatever the
+// small compared with the noise. The prior is that of PriorOf, in the data's own units whatever the
 // scales are, which noise moves too. |w|^2 is that of the posterior mean, found by iteration.
 // Where noise alone would have the trace of G the posterior is the prior.
 //
@@ -74,7 +75,7 @@ func (c Config) Posterior(raw []int64, noise float64) (*Posterior, error) {
 		return c.nothing(p.Rounds), nil
 	}
 	to := c.mapped(f)
-	fit, err := m.fit(c, to)
+	fit, err := m.fit(c, to, c.prior(s, noise))
 	if err != nil {
 		return nil, fmt.Errorf("posterior: %w", err)
 	}
@@ -82,15 +83,58 @@ func (c Config) Posterior(raw []int64, noise float64) (*Posterior, error) {
 	return p, nil
 }
 
-// Prior returns the prior of the weights in the data's own units: independent, around 0. It is public
-// and the same in all rounds.
-func (c Config) Prior() *gauss.Moments {
-	m := &gauss.Moments{Mean: make([]float64, c.Features), Variance: make([]float64, c.Features)}
-	for j := range m.Variance {
-		sd := c.length(c.Features) / c.length(j)
-		m.Variance[j] = sd * sd / c.PriorPrecision
+// Prior returns the prior of the weights in the data's own units before a session: independent, around 0. It
+// is public.
+func (c Config) Prior() *gauss.Moments { return c.prior(state{}, 0).moments() }
+
+// PriorOf is Prior after a public state's moment rounds, for noise as in Posterior: columns that are surely
+// shorter than expected have weights that are as much longer, and the intercept makes up for where their
+// means are. Errors: ErrShape.
+func (c Config) PriorOf(raw []int64, noise float64) (*gauss.Moments, error) {
+	s, err := c.open(raw)
+	if err != nil {
+		return nil, fmt.Errorf("prior: %w", err)
+	}
+	return c.prior(s, noise).moments(), nil
+}
+
+// prior has independent slopes and, last, a mean target of records at these means, around 0.
+type prior struct{ variance, means []float64 }
+
+func (c Config) prior(s state, noise float64) prior {
+	p := prior{make([]float64, c.Features), make([]float64, c.Features)}
+	for j := range p.variance {
+		var length float64
+		length, p.means[j] = c.measured(s, noise, j)
+		sd := c.length(c.Features) / length
+		p.variance[j] = sd * sd / c.PriorPrecision
+	}
+	p.means[c.Features-1] = 0
+	return p
+}
+
+// moments are those of single weights.
+func (p prior) moments() *gauss.Moments {
+	m := &gauss.Moments{Mean: make([]float64, len(p.variance)), Variance: slices.Clone(p.variance)}
+	for j, x := range p.means {
+		m.Variance[len(p.means)-1] += x * x * p.variance[j]
 	}
 	return m
+}
+
+// narrowest is the least length of a column within its bound.
+const narrowest = 1e-3
+
+// measured returns a column's length and its mean. The length is the one expected, unless moment rounds show
+// a shorter one: their standard deviation and one of the noise on the variance more.
+func (c Config) measured(s state, noise float64, j int) (length, mean float64) {
+	length = c.length(j)
+	if s.momentRounds == 0 || j == c.Features-1 {
+		return length, 0
+	}
+	mean, v, sd := c.moment(s, noise, j)
+	bound := c.bound(j)
+	return min(length, bound*max(narrowest, math.Sqrt(max(0, v)+sd))), bound * mean
 }
 
 // nothing is the posterior if the statistics tell nothing: the prior. An unknown noise of observations
@@ -146,15 +190,22 @@ func (c Config) mapped(f frame) scaling {
 	return s
 }
 
-// scaled returns independent weights' law in scaled units, as its precision and the precision times the
-// mean.
-func (s scaling) scaled(m *gauss.Moments) (precision *mat.SymDense, linear *mat.VecDense) {
-	d := len(m.Mean)
+// scaled returns a prior in scaled units, as its precision and the precision times the mean.
+func (s scaling) scaled(p prior) (precision *mat.SymDense, linear *mat.VecDense) {
+	d := len(p.variance)
 	precision, linear = mat.NewSymDense(d, nil), mat.NewVecDense(d, nil)
-	for i, v := range m.Variance {
-		row := s.a.RowView(i)
+	row := mat.NewVecDense(d, nil)
+	for i, v := range p.variance {
+		row.CopyVec(s.a.RowView(i))
+		shift := s.shift.AtVec(i)
+		if i == d-1 {
+			for j, mean := range p.means {
+				row.AddScaledVec(row, mean, s.a.RowView(j))
+				shift += mean * s.shift.AtVec(j)
+			}
+		}
 		precision.SymRankOne(precision, 1/v, row)
-		linear.AddScaledVec(linear, (m.Mean[i]-s.shift.AtVec(i))/v, row)
+		linear.AddScaledVec(linear, -shift/v, row)
 	}
 	return precision, linear
 }

@@ -32,7 +32,7 @@ func (c Config) frame(s state, noise float64) (frame, error) {
 	if m.drowned() {
 		return f, nil
 	}
-	fit, err := m.fit(c, c.mapped(f))
+	fit, err := m.fit(c, c.mapped(f), c.prior(s, noise))
 	if err != nil {
 		return f, err
 	}

@@ -105,17 +105,34 @@ func (c Config) scales(s state, noise float64) []scale {
 		out[c.Features].unit /= c.targetWeight()
 		return out
 	}
-	unit := float64(s.momentRounds) * float64(c.Records) * float64(c.momentScale()) * (1 << (2 * momentBits))
-	least := math.Sqrt(float64(s.momentRounds)*noise) / unit
 	for k := range c.moved() {
 		j := c.column(k)
-		mean := min(max(2*float64(s.moments[2*k])/unit, -1), 1)
-		variance := float64(s.moments[2*k+1])/unit - float64(mean*mean)
-		variance = min(max(variance, least, 0x1p-20), 1)
+		mean, variance, _ := c.moment(s, noise, j)
+		variance = min(max(variance, c.momentNoise(s, noise), 0x1p-20), 1)
 		out[j] = scale{c.bound(j) * mean, c.bound(j) * math.Sqrt(variance)}
 	}
 	out[c.Features].unit /= c.targetWeight()
 	return out
+}
+
+// moment returns what moment rounds measured of a column that has moments, in units of its bound: its mean,
+// its variance, and the standard deviation of the noise on that.
+func (c Config) moment(s state, noise float64, j int) (mean, variance, sd float64) {
+	k := min(j, c.Features-1)
+	unit := c.momentUnit(s)
+	mean = min(max(2*float64(s.moments[2*k])/unit, -1), 1)
+	variance = float64(s.moments[2*k+1])/unit - float64(mean*mean)
+	return mean, variance, c.momentNoise(s, noise) * math.Sqrt(1+16*mean*mean)
+}
+
+// momentUnit is a mean square of 1 in a state.
+func (c Config) momentUnit(s state) float64 {
+	return float64(s.momentRounds) * float64(c.Records) * float64(c.momentScale()) * (1 << (2 * momentBits))
+}
+
+// momentNoise is the standard deviation of the noise on a mean square.
+func (c Config) momentNoise(s state, noise float64) float64 {
+	return math.Sqrt(float64(s.momentRounds)*noise) / c.momentUnit(s)
 }
 
 func (c Config) targetWeight() float64 {
@@ -136,6 +153,14 @@ func (c Config) MomentError(noise float64) float64 {
 		worst = max(worst, least*wide*wide)
 	}
 	return worst
+}
+
+// ScoreNoise is the standard deviation of the noise on a coordinate of X'e after a number of rounds of
+// residuals e, over that by sampling of residuals as long as targets are in scaled units. noise is the
+// standard deviation on one round's sum, in the sum's unit.
+func (c Config) ScoreNoise(noise float64, rounds int) float64 {
+	sd := noise / math.Sqrt(float64(rounds)) * math.Ldexp(1, -int(c.SumFracBits())) / offDiagonal
+	return sd / (math.Sqrt(float64(c.Records)) * c.targetWeight())
 }
 
 // column is the k-th column that has moments: the features before the bias, then the

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	mathrand "math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -398,8 +399,9 @@ func TestValidateNamesFields(t *testing.T) {
 	}
 }
 
-// TestPrior: statistics of no records leave the prior, which is in the data's units: neither the noise
-// nor the columns' units move it.
+// TestPrior: statistics of no records leave the prior, which is in the data's units: the columns' units don't
+// move it. Moments give the intercept where the columns' means are: its covariance with a slope is the
+// slope's variance times minus the mean.
 func TestPrior(t *testing.T) {
 	for _, moments := range []int{0, 1} {
 		t.Run(fmt.Sprintf("%d moment rounds", moments), func(t *testing.T) {
@@ -408,6 +410,9 @@ func TestPrior(t *testing.T) {
 			cfg.PriorPrecision = 4
 			cfg.Bounds, cfg.TargetBound = []float64{4, 0.5}, 16
 			want := cfg.Prior()
+			if initial, err := cfg.PriorOf(cfg.Initial(), 0); err != nil || !reflect.DeepEqual(initial, want) {
+				t.Errorf("before a round the prior is %v, want %v (%v)", initial, want, err)
+			}
 			raw := cfg.Initial()
 			for round := 1; round <= moments+1; round++ {
 				sum := make([]int64, cfg.Dim())
@@ -427,14 +432,26 @@ func TestPrior(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			s, err := cfg.open(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			own := cfg.prior(s, 0)
+			if want, err = cfg.PriorOf(raw, 0); err != nil {
+				t.Fatal(err)
+			}
+			last := cfg.Features - 1
 			for i, m := range want.Mean {
 				if math.Abs(got.Mean[i]-m) > 1e-9 {
 					t.Errorf("weight %d: mean %v, want %v", i, got.Mean[i], m)
 				}
 				for j := range want.Mean {
 					v := 0.0
-					if i == j {
+					switch {
+					case i == j:
 						v = want.Variance[i]
+					case max(i, j) == last:
+						v = -own.variance[min(i, j)] * own.means[min(i, j)]
 					}
 					if math.Abs(got.Covariance.At(i, j)-v) > 1e-9*want.Variance[0]*want.Variance[1] {
 						t.Errorf("covariance of %d and %d: %v, want %v", i, j, got.Covariance.At(i, j), v)

@@ -188,5 +188,9 @@ func (s *Statistics) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Poster
 	if err != nil {
 		return nil, err
 	}
-	return unshrunk(p, q, s.Statistics.Prior().Variance...), nil
+	prior, err := s.Statistics.PriorOf(state, noise)
+	if err != nil {
+		return nil, err
+	}
+	return unshrunk(p, q, prior.Variance...), nil
 }

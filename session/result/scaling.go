@@ -100,7 +100,7 @@ func (f *ModelFile) prior(p *protocol.Plan) (*gauss.Moments, error) {
 		return nil, err
 	}
 	if a, ok := spec.(*app.Statistics); ok {
-		return a.Statistics.Prior(), nil
+		return a.Statistics.PriorOf(f.State, app.SumVariance(p))
 	}
 	precision, _ := priorPrecision(spec)
 	n := len(f.Mean)

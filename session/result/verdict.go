@@ -273,7 +273,10 @@ func typicalShare(p *protocol.Plan, a app.Spec, state []int64) (float64, error) 
 // judgeStatistics judges the posterior of noisy statistics, whose standard deviations include
 // the noise, in units of the prior's.
 func judgeStatistics(p *protocol.Plan, a *app.Statistics, state []int64) (defaults.Finding, error) {
-	prior := a.Statistics.Prior()
+	prior, err := a.Statistics.PriorOf(state, app.SumVariance(p))
+	if err != nil {
+		return defaults.Fine, err
+	}
 	q, err := a.Posterior(p, state)
 	if err != nil {
 		return defaults.Fine, err

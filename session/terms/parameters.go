@@ -131,7 +131,7 @@ func statisticsOutlook(p *protocol.Plan) (string, error) {
 	c := a.(*app.Statistics).Statistics
 	f.Records = c.Records
 	f.Noise = onSum(p) / math.Sqrt(float64(p.Rounds))
-	return orElse(f.StatisticsOutlook(), momentsOutlook(p, c)), nil
+	return orElse(f.StatisticsOutlook(), momentsOutlook(p, c, schema)), nil
 }
 
 // curvatureOf is the curvature of a record of mean square 1; 0 for a logistic model, for which

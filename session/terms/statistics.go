@@ -24,7 +24,7 @@ type StatisticsConfig struct {
 	TargetBound     float64        `toml:"target_bound"`    // default the target's
 	MomentRounds    int            `toml:"moment_rounds"`   // default by the noise; -1 is none
 	ResidualRounds  int            `toml:"residual_rounds"` // default 6 of 10 after moment rounds; -1 is none
-	Radius          float64        `toml:"radius"`          // default 0.8 times the length of a record
+	Radius          float64        `toml:"radius"`          // default by the length of a record and the noise
 	TargetWeight    float64        `toml:"target_weight"`   // default by the columns with moments, else 1
 	Threshold       float64        `toml:"threshold"`
 	TargetThreshold float64        `toml:"target_threshold"`
@@ -57,7 +57,7 @@ func (s *StatisticsConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int,
 	cfg := defaultStatistics(schema, records)
 	cfg.PriorPrecision, cfg.NoiseSD, cfg.MaxRecords = orElse(s.PriorPrecision,
 		cfg.PriorPrecision), s.NoiseSD, orElse(s.MaxRecords, cfg.MaxRecords)
-	if cfg.MomentRounds, err = s.moments(t, cfg, rounds); err != nil {
+	if cfg.MomentRounds, err = s.moments(t, cfg, schema, rounds); err != nil {
 		return nil, 0, err
 	}
 	if s.TargetWeight != 1 {
@@ -69,10 +69,15 @@ func (s *StatisticsConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int,
 	case s.TargetWeight == 0:
 		cfg.TargetWeight = targetWeight(cfg.Features)
 	}
-	cfg.Radius = orElse(s.Radius, radius(cfg))
+	cfg.Radius = radius(cfg)
 	if n := s.residuals(cfg, rounds); n > 0 {
 		cfg.ResidualFrom = rounds - n + 1
+		t.Rounds = rounds
+		if cfg.Radius, err = t.wider(cfg, schema, n); err != nil {
+			return nil, 0, err
+		}
 	}
+	cfg.Radius = orElse(s.Radius, cfg.Radius)
 	if s.Bound != 0 {
 		cfg.Bound, cfg.Bounds = s.Bound, nil
 	}
@@ -81,16 +86,19 @@ func (s *StatisticsConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int,
 	return &app.Statistics{Version: 1, Statistics: cfg, Schema: json.RawMessage(canonical)}, rounds, nil
 }
 
-// Moments where a plan names neither their rounds nor units: see stats.Config.MomentError. With larger
-// errors drawn worlds predicted better in the units that the schema leads to expect.
+// Moments where a plan names neither their rounds nor units: see stats.Config.MomentError. With larger errors
+// drawn worlds predicted better in the units that the schema leads to expect. Where ranges alone are public
+// it leads to expect little.
 const (
 	momentShare     = 10 // one round of so many
 	leastForMoments = 5  // rounds
 	mostMomentError = 0.2
+	mostOfRanges    = 1.0 // where ranges alone are public
 )
 
 // moments is how many of the rounds measure the columns' means and standard deviations.
-func (s *StatisticsConfig) moments(t Terms, cfg stats.Config, rounds int) (int, error) {
+func (s *StatisticsConfig) moments(t Terms, cfg stats.Config, schema *dataset.Schema,
+	rounds int) (int, error) {
 	if s.MomentRounds != 0 {
 		return max(0, s.MomentRounds), nil
 	}
@@ -107,10 +115,18 @@ func (s *StatisticsConfig) moments(t Terms, cfg stats.Config, rounds int) (int, 
 		}
 		noise = onSum(p) * float64(p.Clip)
 	}
-	if cfg.MomentError(noise*noise) > mostMomentError {
+	if cfg.MomentError(noise*noise) > mostError(schema) {
 		return 0, nil
 	}
 	return cfg.MomentRounds, nil
+}
+
+// mostError is that with which moments pay.
+func mostError(schema *dataset.Schema) float64 {
+	if centre.Of(schema).Len() > 0 {
+		return mostOfRanges
+	}
+	return mostMomentError
 }
 
 // residualShare is how many of the rounds are of residuals, where others are of moments.
@@ -128,11 +144,42 @@ func (s *StatisticsConfig) residuals(cfg stats.Config, rounds int) int {
 	return max(0, min(int(math.Round(residualShare*float64(rounds))), rounds-cfg.MomentRounds-1))
 }
 
+// A radius that is wider than usual: the noise on scores has at most the share little of their variance by
+// sampling, and it is at most longest usual ones.
+const (
+	little  = 0.05
+	longest = 4
+)
+
+// wider returns the radius of statistics with moments and a number of rounds of residuals. Where noise is
+// little next to what sampling leaves, it costs nothing to take fewer from records beyond it, which need not
+// be normal. The noise's standard deviation grows with the radius's square.
+//
+// Columns of a category's levels add up to a constant. Weights along it are as long as the prior makes them,
+// and the noise counts by that length: the radius stays.
+func (t Terms) wider(cfg stats.Config, schema *dataset.Schema, residuals int) (float64, error) {
+	for _, c := range schema.Columns {
+		if len(c.Categories) > 0 {
+			return cfg.Radius, nil
+		}
+	}
+	if t.Noise == protocol.NoiseNone {
+		return min(64, longest*cfg.Radius), nil
+	}
+	p, err := t.trial(&app.Statistics{Statistics: cfg})
+	if err != nil {
+		return 0, err
+	}
+	noise := cfg.ScoreNoise(onSum(p)*float64(p.Clip), residuals)
+	by := math.Pow(little/(noise*noise), 0.25)
+	return min(64, cfg.Radius*max(1, min(longest, by))), nil
+}
+
 // momentsOutlook warns of moment rounds whose noise is too large for what they measure.
-func momentsOutlook(p *protocol.Plan, c stats.Config) string {
+func momentsOutlook(p *protocol.Plan, c stats.Config, schema *dataset.Schema) string {
 	noise := onSum(p) * float64(p.Clip)
 	e := c.MomentError(noise * noise)
-	if c.MomentRounds == 0 || e <= mostMomentError {
+	if c.MomentRounds == 0 || e <= mostError(schema) {
 		return ""
 	}
 	return fmt.Sprintf("noise may hide how long the columns are: after %d of %d rounds that measure it their "+
