@@ -150,7 +150,7 @@ func (s Source) table() (*Data, *dataset.Table, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	d.Warnings = append(d.Warnings, notes(t)...)
+	d.Warnings = append(d.Warnings, notes(t, d.Schema)...)
 	if t.Notes.Dropped > 0 {
 		d.kept = encodable(d.records, d.Schema)
 	}
@@ -220,7 +220,7 @@ func encodable(all *dataset.Records, schema *dataset.Schema) (kept []int) {
 }
 
 // notes lists what the encoder had to change, by column.
-func notes(t *dataset.Table) (out []string) {
+func notes(t *dataset.Table, schema *dataset.Schema) (out []string) {
 	for _, n := range []struct {
 		what   string
 		counts map[string]int
@@ -230,13 +230,28 @@ func notes(t *dataset.Table) (out []string) {
 		{"missing", t.Notes.Missing},
 	} {
 		for _, c := range slices.Sorted(maps.Keys(n.counts)) { // source columns, not encoded ones
-			out = append(out, fmt.Sprintf("column %s: %d values %s", c, n.counts[c], n.what))
+			note := fmt.Sprintf("column %s: %d values %s", c, n.counts[c], n.what)
+			if n.what == "missing" {
+				note += countsAs(schema, c)
+			}
+			out = append(out, note)
 		}
 	}
 	if t.Notes.Dropped > 0 {
 		out = append(out, fmt.Sprintf("%d rows left out for a missing value", t.Notes.Dropped))
 	}
 	return out
+}
+
+// countsAs says what missing values of a column of numbers are taken for.
+func countsAs(schema *dataset.Schema, column string) string {
+	for _, c := range schema.Columns {
+		if c.Name == column && c.Numeric != nil {
+			return fmt.Sprintf(", which count as %g; name a center in a schema if the others are elsewhere",
+				c.Numeric.Center)
+		}
+	}
+	return ""
 }
 
 // share deals the training rows out; at is the row of the whole table each

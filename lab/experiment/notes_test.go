@@ -19,14 +19,16 @@ func TestNotesNameSourceColumns(t *testing.T) {
 			Dropped: 5,
 		},
 	}
+	schema := &dataset.Schema{Columns: []dataset.Column{dataset.Numeric("age", 20, 80),
+		dataset.Categorical("ward", "A", "B")}}
 	want := []string{
 		"column age: 3 values outside their public range, clipped",
 		"column ward: 2 values of categories that the schema doesn't list",
-		"column age: 4 values missing",
+		"column age: 4 values missing, which count as 50; name a center in a schema if the others are elsewhere",
 		"column ward: 1 values missing",
 		"5 rows left out for a missing value",
 	}
-	if got := notes(table); !slices.Equal(got, want) {
+	if got := notes(table, schema); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -45,7 +45,7 @@ func (r *demoRun) result(rep *run.Report, refs References) (*Result, error) {
 	}
 	said := ""
 	if !r.NoReferences {
-		said = verdict(final, refs, r.Epsilon, r.Model == pvi.Linear)
+		said = verdict(final, refs, r.Epsilon, r.Model == pvi.Linear, r.method() == MethodStatistics)
 	}
 	return &Result{
 		SchemaVersion:  1,

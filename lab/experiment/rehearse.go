@@ -265,7 +265,7 @@ func (h *Rehearsal) part(d *Data, i int, rec *dataset.Records) error {
 	if err != nil {
 		return protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
-	d.Warnings = append(d.Warnings, notes(t)...)
+	d.Warnings = append(d.Warnings, notes(t, d.Schema)...)
 	own := rows(t)
 	if h.Test == "" {
 		cut, err := dataset.Partition(t.Rows(), h.Seed+uint64(i), trainShare)

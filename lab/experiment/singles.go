@@ -277,7 +277,7 @@ func baseline(linear bool) string {
 }
 
 // verdict states the scores in plain words.
-func verdict(s Scores, refs References, epsilon float64, linear bool) string {
+func verdict(s Scores, refs References, epsilon float64, linear, statistics bool) string {
 	measure := "accuracy"
 	if linear {
 		measure = "R squared"
@@ -286,6 +286,11 @@ func verdict(s Scores, refs References, epsilon float64, linear bool) string {
 	ll := s.LogLikelihood
 	best, median, private := refs.BestSingleParty, refs.MedianSingleParty, refs.BestSinglePartyPrivate
 	switch {
+	case refs.worse(s) && statistics && refs.worse(refs.NonPrivate):
+		return fmt.Sprintf("The result is worse than predicting %s for every row (log-likelihood %.3f and %.3f), "+
+			"and without any privacy it would be too (%.3f): targets are not normal around what the columns say, as "+
+			"those with a long tail aren't. Learn their logarithm, and see that their range has all of them.",
+			base, ll, refs.Majority.LogLikelihood, refs.NonPrivate.LogLikelihood)
 	case refs.worse(s) && linear && refs.worse(refs.NonPrivate):
 		return fmt.Sprintf("The result is worse than predicting %s for every row (log-likelihood %.3f and %.3f), "+
 			"and without any privacy it would be too (%.3f): noise_sd is far from what the columns leave of the "+

@@ -24,7 +24,7 @@ func TestVerdict(t *testing.T) {
 		{"no gain", Scores{0.70, -0.60}, "joining does not pay here"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := verdict(tc.scores, refs, 1, false); !strings.Contains(got, tc.want) {
+			if got := verdict(tc.scores, refs, 1, false, false); !strings.Contains(got, tc.want) {
 				t.Errorf("%q lacks %q", got, tc.want)
 			}
 		})
@@ -36,10 +36,12 @@ func TestVerdictOfNumbers(t *testing.T) {
 	for _, tc := range []struct {
 		name, want string
 		exact      float64
-	}{{"noise_sd", "noise_sd is far from", 0.2}, {"noise", "too little data", 0.9}} {
+		statistics bool
+	}{{"noise_sd", "noise_sd is far from", 0.2, false}, {"noise", "too little data", 0.9, false},
+		{"long tail", "Learn their logarithm", 0.2, true}, {"noise on statistics", "too little data", 0.9, true}} {
 		t.Run(tc.name, func(t *testing.T) {
 			refs := References{Majority: Scores{0, 0.3}, NonPrivate: Scores{0.7, tc.exact}}
-			got := verdict(Scores{-0.2, 0}, refs, 1, true)
+			got := verdict(Scores{-0.2, 0}, refs, 1, true, tc.statistics)
 			if !strings.Contains(got, tc.want) || !strings.Contains(got, "the mean of the targets") {
 				t.Errorf("%q lacks %q", got, tc.want)
 			}
