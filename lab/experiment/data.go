@@ -194,7 +194,8 @@ func (s Source) read() (*Data, error) {
 			return nil, fmt.Errorf("target: name the column of %s to predict", s.Path)
 		}
 		if !slices.Contains(records.Header, s.Target) {
-			return nil, fmt.Errorf("target: %s has no column %q", s.Path, s.Target)
+			return nil, fmt.Errorf("target: %s has no column %q; its columns are %s", s.Path, s.Target,
+				dataset.List(records.Header))
 		}
 		if schema, err = records.InferSchema(s.Target, !s.Linear); err != nil {
 			return nil, err

@@ -19,6 +19,10 @@ func ParseColumn(text string) (Column, error) {
 		c := Categorical(name, trimAll(strings.Split(rest, "|"))...)
 		return c, c.validate()
 	}
+	if !strings.Contains(rest, ":") {
+		return Column{}, schemaErrorf("column %q: %q is neither bounds, LO:HI, nor categories, A|B with two or "+
+			"more separated by |", name, rest)
+	}
 	var v []float64
 	for _, part := range strings.Split(rest, ":") {
 		x, err := parseNumber(trim(part))
@@ -53,13 +57,32 @@ func (s *Schema) Override(public ...Column) (*Schema, error) {
 		}
 		given[c.Name] = true
 		if !out.replace(c) {
-			return nil, schemaErrorf("column %q is not in the schema", c.Name)
+			return nil, schemaErrorf("column %q is not in the schema; its columns are %s", c.Name,
+				List(s.names()))
 		}
 	}
 	if len(given) > 0 {
 		out.Source = overridden(s, given)
 	}
 	return &out, out.Validate()
+}
+
+// List names columns in an error, the first twenty of them.
+func List(columns []string) string {
+	const most = 20
+	if len(columns) <= most {
+		return strings.Join(columns, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(columns[:most], ", "), len(columns)-most)
+}
+
+// names are those of the columns and, last, of the target.
+func (s *Schema) names() []string {
+	var out []string
+	for _, c := range s.Columns {
+		out = append(out, c.Name)
+	}
+	return append(out, s.Target.Name)
 }
 
 func (s *Schema) replace(c Column) bool {

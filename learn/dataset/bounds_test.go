@@ -37,6 +37,24 @@ func TestParseColumn(t *testing.T) {
 	}
 }
 
+// TestColumnErrors: an error says what is wanted and which columns there are.
+func TestColumnErrors(t *testing.T) {
+	for _, text := range []string{"ward=A", "ward=A,B", "age=18-95"} {
+		if _, err := ParseColumn(text); err == nil || !strings.Contains(err.Error(), "A|B with two or more") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	s := &Schema{Columns: []Column{Numeric("age", 0, 100)}, Target: Binary("ill", "no", "yes")}
+	if _, err := s.Override(Numeric("Age", 0, 90)); err == nil ||
+		!strings.Contains(err.Error(), "its columns are age, ill") {
+		t.Errorf("another column: %v", err)
+	}
+	many := make([]string, 25)
+	if got := List(many); !strings.HasSuffix(got, " and 5 more") {
+		t.Errorf("25 columns are %q", got)
+	}
+}
+
 // TestRangeAlone: a range alone is a feature in quarters of the range, and a target in halves; files keep it
 // as it was written.
 func TestRangeAlone(t *testing.T) {
