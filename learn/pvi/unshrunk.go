@@ -30,20 +30,20 @@ func (p *Posterior) Unshrunk(prior []float64) *Posterior {
 	return out
 }
 
-// Longer returns the posterior with standard deviations of single weights for a prior of this variance that
-// may be too narrow: where longer is more than 1 the weight's prior may be wider by that factor. What was
-// learnt alone has the mean m/(1-s) and the variance v/(1-s), with s and v as for Unshrunk; the standard
-// deviation reaches from m to it, and is at most that of the longer prior. Means and predictions don't
-// change.
-func (p *Posterior) Longer(prior float64, longer []float64) *Posterior {
+// Longer returns the posterior with standard deviations of single weights for a prior of these variances, one
+// a weight, that may be too narrow: where longer is more than 1 the weight's prior may be wider by that
+// factor. What was learnt alone has the mean m/(1-s) and the variance v/(1-s), with s and v as for Unshrunk;
+// the standard deviation reaches from m to it, and is at most that of the longer prior. Means and predictions
+// don't change.
+func (p *Posterior) Longer(prior, longer []float64) *Posterior {
 	sd := slices.Clone(p.SD())
 	for i, s := range p.Shrunk() {
 		if longer[i] <= 1 {
 			continue
 		}
-		wide := longer[i] * math.Sqrt(prior)
-		if alone := 1/(s*s) - 1/prior; alone > 0 {
-			wide = min(wide, math.Hypot(1/math.Sqrt(alone), p.Mean()[i]/prior/alone))
+		wide := longer[i] * math.Sqrt(prior[i])
+		if alone := 1/(s*s) - 1/prior[i]; alone > 0 {
+			wide = min(wide, math.Hypot(1/math.Sqrt(alone), p.Mean()[i]/prior[i]/alone))
 		}
 		sd[i] = max(sd[i], wide)
 	}

@@ -97,7 +97,7 @@ func TestLonger(t *testing.T) {
 				alone := w + math.Sqrt(share/(1-share))*rnd.NormFloat64()
 				m := &gauss.Moments{Mean: []float64{(1 - share) * alone, 0.5}, Variance: []float64{share, share}}
 				q := posteriorOf(t, m).Unshrunk([]float64{1, 1})
-				wide := q.Longer(1, []float64{longer, 1})
+				wide := q.Longer([]float64{1, 1}, []float64{longer, 1})
 				if wide.SD()[1] != q.SD()[1] || wide.SD()[0] < q.SD()[0] || !slices.Equal(wide.Mean(), q.Mean()) ||
 					!slices.Equal(wide.Shrunk(), q.Shrunk()) {
 					t.Fatalf("%v after %v", wide.SD(), q.SD())
@@ -112,7 +112,7 @@ func TestLonger(t *testing.T) {
 		}
 	}
 	hidden := posteriorOf(t, &gauss.Moments{Mean: []float64{0}, Variance: []float64{1}})
-	if got := hidden.Longer(1, []float64{longer}).SD()[0]; got != longer {
+	if got := hidden.Longer([]float64{1}, []float64{longer}).SD()[0]; got != longer {
 		t.Errorf("where nothing was learnt the standard deviation is %g, want %g", got, longer)
 	}
 }

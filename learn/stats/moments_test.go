@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 	mathrand "math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -70,5 +71,42 @@ func TestPriorOfShortColumns(t *testing.T) {
 			t.Errorf("noise %g: variances %v, want %v, %v and %v", share, g, want, before[1],
 				before[2]+mean*mean*want)
 		}
+	}
+}
+
+// TestLongerWeights: the weight of a column that noise shows to be short and hides how short may be as long
+// as for the narrowest one, and the intercept as much longer as its mean makes it; others and sessions
+// without moments keep their priors.
+func TestLongerWeights(t *testing.T) {
+	cfg := small()
+	cfg.MomentRounds, cfg.Records, cfg.Bounds, cfg.TargetBound = 1, 5000, []float64{1, 1}, 1
+	const mean, share = 0.5, 0.01 // of the first column, and of the noise on a mean square
+	one := float64(cfg.Records * cfg.momentScale() << (2 * momentBits))
+	sum := make([]int64, cfg.Dim())
+	sum[0], sum[1], sum[3] = int64(one*mean/2), int64(one*mean*mean), int64(one*0.3)
+	raw, err := cfg.Fold(1, cfg.Initial(), sum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noise := share * share * one * one
+	got, err := cfg.Longer(raw, noise)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prior, err := cfg.PriorOf(raw, noise)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := math.Sqrt(share*math.Sqrt(1+16*mean*mean)) / narrowest
+	slope := prior.Variance[0]
+	intercept := math.Sqrt((prior.Variance[2] - mean*mean*slope + mean*mean*slope*want*want) / prior.Variance[2])
+	if math.Abs(got[0]/want-1) > 0.01 || got[1] != 1 || math.Abs(got[2]/intercept-1) > 0.01 {
+		t.Errorf("weights may be %v times as long, want %v, 1 and %v", got, want, intercept)
+	}
+	if before, err := cfg.Longer(cfg.Initial(), noise); err != nil || slices.Max(before) != 1 {
+		t.Errorf("before a round they may be %v times as long (%v)", before, err)
+	}
+	if exact, err := cfg.Longer(raw, 0); err != nil || slices.Max(exact) != 1 {
+		t.Errorf("without noise they may be %v times as long (%v)", exact, err)
 	}
 }

@@ -137,6 +137,37 @@ func (c Config) measured(s state, noise float64, j int) (length, mean float64) {
 	return min(length, bound*max(narrowest, math.Sqrt(max(0, v)+sd))), bound * mean
 }
 
+// hidden is how many standard deviations of its noise a variance may be from its measured one.
+const hidden = 2
+
+// Longer returns, for each weight, how many times as long as by PriorOf it may be: 1 unless moment rounds
+// show that a column is shorter than expected while their noise hides how short, and for the intercept what
+// such weights leave to it. Errors: ErrShape.
+func (c Config) Longer(raw []int64, noise float64) ([]float64, error) {
+	s, err := c.open(raw)
+	if err != nil {
+		return nil, fmt.Errorf("lengths: %w", err)
+	}
+	out := slices.Repeat([]float64{1}, c.Features)
+	if s.momentRounds == 0 {
+		return out, nil
+	}
+	own, last := c.prior(s, noise), c.Features-1
+	intercept := own.moments().Variance[last]
+	more := 0.0
+	for j := range last {
+		_, v, sd := c.moment(s, noise, j)
+		expected := c.length(j) / c.bound(j)
+		if v < hidden*sd && max(0, v)+hidden*sd < expected*expected {
+			length, mean := c.measured(s, noise, j)
+			out[j] = length / (narrowest * c.bound(j))
+			more += mean * mean * own.variance[j] * (out[j]*out[j] - 1)
+		}
+	}
+	out[last] = math.Sqrt(1 + more/intercept)
+	return out, nil
+}
+
 // nothing is the posterior if the statistics tell nothing: the prior. An unknown noise of observations
 // has the target's expected length.
 func (c Config) nothing(rounds int64) *Posterior {

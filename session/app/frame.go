@@ -1,6 +1,8 @@
 package app
 
 import (
+	"slices"
+
 	"choir/crypto/fixedpoint"
 	"choir/learn/centre"
 	"choir/learn/dataset"
@@ -68,7 +70,7 @@ func (c centring) aware(p *protocol.Plan, state []int64, q *pvi.Posterior,
 		return q, err
 	}
 	if p.Noise != protocol.NoiseNone {
-		q = q.Longer(prior, columns.Longer(measured, c.variance(p)))
+		q = q.Longer(slices.Repeat([]float64{prior}, len(q.Mean())), columns.Longer(measured, c.variance(p)))
 	}
 	return c.after(p, state, q)
 }

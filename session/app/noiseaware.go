@@ -192,5 +192,12 @@ func (s *Statistics) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Poster
 	if err != nil {
 		return nil, err
 	}
-	return unshrunk(p, q, prior.Variance...), nil
+	if q = unshrunk(p, q, prior.Variance...); p.Noise == protocol.NoiseNone {
+		return q, nil
+	}
+	longer, err := s.Statistics.Longer(state, noise)
+	if err != nil {
+		return nil, err
+	}
+	return q.Longer(prior.Variance, longer), nil
 }
