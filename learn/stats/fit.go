@@ -179,12 +179,13 @@ func (m noisy) residual(mean []float64, errors *mat.Dense, c Config, unit,
 
 // told are the weights without the coordinates of which X'X tells nothing: columns that add up to a constant,
 // as a category's do, leave weights along it as the prior has them, whose noise on a residual's square would
-// hide it.
+// hide it. A
+// coordinate of 1 would explain the target.
 func (m noisy) told(vectors *mat.Dense, values []float64, coords *mat.VecDense) []float64 {
 	w := mat.NewVecDense(coords.Len(), nil)
 	for i, l := range values {
-		if l > clear*m.sd {
-			w.AddScaledVec(w, coords.AtVec(i), vectors.ColView(i))
+		if x := coords.AtVec(i); l > clear*m.sd || math.Abs(x) < 1 {
+			w.AddScaledVec(w, x, vectors.ColView(i))
 		}
 	}
 	return w.RawVector().Data

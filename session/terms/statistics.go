@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"choir/learn/centre"
 	"choir/learn/dataset"
@@ -123,7 +124,7 @@ func (s *StatisticsConfig) moments(t Terms, cfg stats.Config, schema *dataset.Sc
 
 // mostError is that with which moments pay.
 func mostError(schema *dataset.Schema) float64 {
-	if centre.Of(schema).Len() > 0 {
+	if slices.ContainsFunc(schema.Columns, dataset.Column.RangeAlone) {
 		return mostOfRanges
 	}
 	return mostMomentError

@@ -71,7 +71,7 @@ func TestMoments(t *testing.T) {
 // times the usual one, since noise is little then; not with a category, whose columns add up to a constant.
 func TestStatisticsOfRanges(t *testing.T) {
 	columns := func(category bool) []dataset.Column {
-		all := []dataset.Column{dataset.Numeric("age", 18, 95), dataset.Numeric("visits", 0, 20)}
+		all := []dataset.Column{ranged(t, "age=18:95"), ranged(t, "visits=0:20")}
 		if category {
 			all[1] = dataset.Categorical("ward", "A", "B")
 		}
@@ -117,4 +117,14 @@ func TestStatisticsOfRanges(t *testing.T) {
 			t.Errorf("%+v: warnings %q", tc, s.Warnings)
 		}
 	}
+}
+
+// ranged is a column of which nothing but a range is public.
+func ranged(t *testing.T, text string) dataset.Column {
+	t.Helper()
+	c, err := dataset.ParseColumn(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
