@@ -179,8 +179,7 @@ func (m noisy) residual(mean []float64, errors *mat.Dense, c Config, unit,
 
 // told are the weights without the coordinates of which X'X tells nothing: columns that add up to a constant,
 // as a category's do, leave weights along it as the prior has them, whose noise on a residual's square would
-// hide it. A
-// coordinate of 1 would explain the target.
+// hide it. A coordinate of 1 would explain the target.
 func (m noisy) told(vectors *mat.Dense, values []float64, coords *mat.VecDense) []float64 {
 	w := mat.NewVecDense(coords.Len(), nil)
 	for i, l := range values {

@@ -70,15 +70,16 @@ func (s *StatisticsConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int,
 	case s.TargetWeight == 0:
 		cfg.TargetWeight = targetWeight(cfg.Features)
 	}
-	cfg.Radius = radius(cfg)
+	cfg.Radius = orElse(s.Radius, radius(cfg))
 	if n := s.residuals(cfg, rounds); n > 0 {
 		cfg.ResidualFrom = rounds - n + 1
 		t.Rounds = rounds
-		if cfg.Radius, err = t.wider(cfg, schema, n); err != nil {
-			return nil, 0, err
+		if s.Radius == 0 {
+			if cfg.Radius, err = t.wider(cfg, schema, n); err != nil {
+				return nil, 0, err
+			}
 		}
 	}
-	cfg.Radius = orElse(s.Radius, cfg.Radius)
 	if s.Bound != 0 {
 		cfg.Bound, cfg.Bounds = s.Bound, nil
 	}
