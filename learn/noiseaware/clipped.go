@@ -77,21 +77,45 @@ func (t Trace) unclipped(shown estimate) (view, error) {
 	if len(t.CurvaturePoint) < 2 {
 		return t.view(shown)
 	}
-	h, _, err := t.filled(shown, func(sum *mat.SymDense, x []float64) {
-		_, c := Predicted(x, t.CurvaturePoint, t.CurvatureSpread)
-		t.Terms.Taken(sum, c, x)
-	})
+	h, _, err := filled(shown, whitened(drawn, len(t.CurvaturePoint)-1), fills, t.columns, t.lost)
 	if err != nil {
 		return view{}, err
 	}
 	return t.view(h)
 }
 
-// filled returns the curvature with what clips have taken, and the records that tell it: they are drawn from
-// normal columns, which follow from the curvature without it.
-func (t Trace) filled(shown estimate,
-	taken func(sum *mat.SymDense, x []float64)) (estimate, *recordsLaw, error) {
-	return filled(shown, whitened(drawn, len(t.CurvaturePoint)-1), fills, t.columns, taken)
+// lost adds what clips take of the curvatures of records that are drawn. Where they leave surely more of the
+// intercept's entry than the rounds show, records are not as drawn: their columns aren't normal, or a class
+// is rare and noise hides it. Then each has as much less.
+func (t Trace) lost(sum *mat.SymDense, x [][]float64) {
+	last, total := len(t.CurvaturePoint)-1, 0.0
+	c := make([]float64, len(x))
+	take := func(into *mat.SymDense, of float64) {
+		for n := range x {
+			t.Terms.Taken(into, of*c[n], x[n])
+		}
+	}
+	for n := range x {
+		_, c[n] = Predicted(x[n], t.CurvaturePoint, t.CurvatureSpread)
+		total += c[n]
+	}
+	trial := mat.NewSymDense(last+1, nil)
+	take(trial, 1)
+	left := (total - trial.At(last, last)) * t.Records / float64(len(x))
+	most := max(0, t.Curvature.Matrix.At(last, last)+surely*math.Sqrt2*t.Curvature.SD)
+	take(sum, min(1, most/left))
+}
+
+// surely is how many standard deviations of its noise an entry may be from what it is.
+const surely = 2
+
+// each shows records one by one.
+func each(taken func(sum *mat.SymDense, x []float64)) func(sum *mat.SymDense, x [][]float64) {
+	return func(sum *mat.SymDense, all [][]float64) {
+		for _, x := range all {
+			taken(sum, x)
+		}
+	}
 }
 
 // Of a linear model, and where Of is known, what clips take is told by up to mostDrawn records, as many as
@@ -116,7 +140,7 @@ func (t Trace) Lengthened() (Curvature, error) {
 	h.raw = &t.Curvature
 	h, _, err = filled(h, whitened(drawnOf(d), d-1), manyFills,
 		func(h estimate) *columns { return plain(h, t.Observation) },
-		func(sum *mat.SymDense, x []float64) { t.Terms.Taken(sum, t.Observation, x) })
+		each(func(sum *mat.SymDense, x []float64) { t.Terms.Taken(sum, t.Observation, x) }))
 	if err != nil {
 		return t.Curvature, err
 	}
@@ -140,7 +164,7 @@ func plain(h estimate, c float64) *columns {
 // filled adds so often what is taken from records, one for each normal vector, whose columns follow from the
 // curvature.
 func filled(shown estimate, normals [][]float64, times int, of func(h estimate) *columns,
-	taken func(sum *mat.SymDense, x []float64)) (estimate, *recordsLaw, error) {
+	taken func(sum *mat.SymDense, x [][]float64)) (estimate, *recordsLaw, error) {
 	h, l := shown, &recordsLaw{}
 	for range times {
 		c := of(h)
@@ -150,9 +174,7 @@ func filled(shown estimate, normals [][]float64, times int, of func(h estimate) 
 		}
 		l.records = c.records
 		sum := mat.NewSymDense(shown.matrix.SymmetricDim(), nil)
-		for _, x := range l.x {
-			taken(sum, x)
-		}
+		taken(sum, l.x)
 		sum.ScaleSym(c.records/float64(len(normals)), sum)
 		if h, err = shown.plus(sum); err != nil {
 			return shown, nil, err

@@ -37,7 +37,7 @@ func (t Trace) law(h estimate, weights []float64) (*recordsLaw, error) {
 	d := len(t.CurvaturePoint)
 	n := min(drawnOf(d), max(drawn, int(t.Records)/4*2))
 	h.raw = &t.Curvature
-	_, l, err := filled(h, whitened(n, d-1), manyFills, t.columns, t.Of.Taken)
+	_, l, err := filled(h, whitened(n, d-1), manyFills, t.columns, each(t.Of.Taken))
 	if err != nil {
 		return nil, err
 	}
