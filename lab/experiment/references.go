@@ -136,8 +136,8 @@ func (r reference) noised(ctx context.Context, full added, variance float64, add
 	return r.data.evaluate(q, r.linear)
 }
 
-// nonPrivate is the model's fit to all rows in one place, or the plan's own method with its
-// noise left out.
+// nonPrivate is the model's fit to all rows in one place, or the plan's own method without noise and the
+// bounds that limit it.
 func (r reference) nonPrivate(ctx context.Context) (Scores, error) {
 	q, err := r.fit(ctx, r.data.Train)
 	if err != nil {
@@ -154,7 +154,7 @@ func (r reference) fit(ctx context.Context, rows pvi.Data) (*pvi.Posterior, erro
 		p := *r.plan
 		p.Noise = protocol.NoiseNone
 		p.Variance = 0
-		return posterior(ctx, r.app, &p, []pvi.Data{rows})
+		return posterior(ctx, whole(r.app, rows.Rows()), &p, []pvi.Data{rows})
 	}
 	if app.CentreRounds(r.app) == 0 || rows.Rows() == 0 {
 		return settled(ctx, like, rows)
@@ -170,6 +170,17 @@ func (r reference) fit(ctx context.Context, rows pvi.Data) (*pvi.Posterior, erro
 		return nil, err
 	}
 	return q.After(func(x []float64) []float64 { return columns.Recode(x, frame) }), nil
+}
+
+// whole is an application without the bounds that limit the noise, for that many rows in one place.
+func whole(a app.Spec, rows int) app.Spec {
+	s, ok := a.(*app.Statistics)
+	if !ok {
+		return a
+	}
+	own := *s
+	own.Statistics = s.Statistics.Whole(rows)
+	return &own
 }
 
 // like has the model that the plan learns; false: its own method without noise fits it.

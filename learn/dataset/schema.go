@@ -192,6 +192,19 @@ func (s *Schema) validateColumns() error {
 	return nil
 }
 
+// Levels has, for each category among the features, its first encoded column and the one after its last.
+func (s *Schema) Levels() [][2]int {
+	var out [][2]int
+	at := 0
+	for _, c := range s.Columns {
+		if c.Numeric == nil {
+			out = append(out, [2]int{at, at + c.width()})
+		}
+		at += c.width()
+	}
+	return out
+}
+
 func (c Column) width() int {
 	if c.Numeric != nil {
 		return 1

@@ -16,6 +16,7 @@ import (
 const (
 	maxFeatures = 1 << 10
 	maxRecords  = 1 << 22 // of one party
+	maxRadius   = 64
 )
 
 // ErrConfig is in the chain of every error about a bad configuration.
@@ -40,6 +41,9 @@ type Config struct {
 	// Bounds, if not empty, has one bound for each feature without the bias, instead of
 	// Bound: a wide column then does not coarsen the others' moments.
 	Bounds []float64 `json:"bounds,omitempty"`
+	// Levels has, for each category, its first column and the one after its last: of every record exactly one
+	// of them is 1, and the others are 0. Some records may have zeros alone.
+	Levels [][2]int `json:"levels,omitempty"`
 
 	// MomentRounds is the number of rounds, from the first, that compute means and standard
 	// deviations; with 0 the bounds are used.
@@ -65,8 +69,8 @@ type Config struct {
 
 // equal reports whether two configurations are the same.
 func (c Config) equal(o Config) bool {
-	same := slices.Equal(c.Bounds, o.Bounds)
-	c.Bounds, o.Bounds = nil, nil
+	same := slices.Equal(c.Bounds, o.Bounds) && slices.Equal(c.Levels, o.Levels)
+	c.Bounds, o.Bounds, c.Levels, o.Levels = nil, nil, nil, nil
 	return same && reflect.DeepEqual(c, o)
 }
 
@@ -92,6 +96,12 @@ func (c Config) Validate() error {
 	for i, b := range c.Bounds {
 		check(sane(b), fmt.Sprintf("bounds[%d]", i), b, range20)
 	}
+	from := 0
+	for i, l := range c.Levels {
+		check(l[0] >= from && l[1] > l[0] && l[1] < c.Features, fmt.Sprintf("levels[%d]", i), l,
+			fmt.Sprintf("columns from %d to %d, the bias is none", from, c.Features-1))
+		from = l[1]
+	}
 	check(c.MomentRounds >= 0 && c.MomentRounds < pvi.MaxRounds, "moment_rounds", c.MomentRounds,
 		fmt.Sprintf("0 to %d", pvi.MaxRounds-1))
 	check(c.ResidualFrom == 0 || c.ResidualFrom > c.MomentRounds+1 && c.ResidualFrom <= pvi.MaxRounds,
@@ -101,7 +111,8 @@ func (c Config) Validate() error {
 	check(c.TargetThreshold == 0 || sane(c.TargetThreshold), "target_threshold", c.TargetThreshold,
 		"0 or "+range20)
 	check(c.FracBits >= 4 && c.FracBits <= 16, "frac_bits", c.FracBits, "4 to 16")
-	check(c.Radius >= 1 && c.Radius <= 64, "radius", c.Radius, "1 to 64")
+	check(c.Radius >= 1 && c.Radius <= maxRadius, "radius", c.Radius,
+		fmt.Sprintf("1 to %d", maxRadius))
 	check(c.Records >= 1 && c.Records <= 1<<40, "records", c.Records, "1 to 2^40")
 	check(c.MaxRecords >= 1 && c.MaxRecords <= maxRecords, "max_records", c.MaxRecords,
 		fmt.Sprintf("1 to %d", maxRecords))
@@ -114,6 +125,15 @@ func (c Config) Validate() error {
 			"less, or a smaller radius or frac_bits: their sum could leave 60 bits")
 	}
 	return errors.Join(errs...)
+}
+
+// Whole is the configuration for that many records in one place and without noise, of which the radius takes
+// next to nothing.
+func (c Config) Whole(records int) Config {
+	c.Radius, c.Threshold, c.TargetThreshold = maxRadius, 0, 0
+	c.Records = max(1, int64(records))
+	c.MaxRecords = max(c.MaxRecords, c.Records)
+	return c
 }
 
 // columns is D: the features, including the bias, and the target.

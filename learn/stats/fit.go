@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"choir/learn/gauss"
-	"choir/learn/noiseaware"
 )
 
 // noisy is the mean of the rounds' statistics in scaled units.
@@ -61,19 +60,13 @@ const (
 
 // fit returns the posterior; see Config.Posterior.
 func (m noisy) fit(c Config, to scaling, own prior) (fitted, error) {
-	gram, err := noiseaware.Curvature{Matrix: m.gram, SD: m.sd}.Repaired()
+	x, err := m.spectrum(to.ties)
 	if err != nil {
 		return fitted{}, err
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(gram, true) {
-		return fitted{}, fmt.Errorf("the eigenvalues do not converge: %w", gauss.ErrImproper)
-	}
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	d := c.Features
-	b, coords := mat.NewVecDense(d, nil), mat.NewVecDense(d, nil)
-	b.MulVec(vectors.T(), mat.NewVecDense(d, m.cross))
+	d, r := c.Features, len(x.values)
+	b, coords := mat.NewVecDense(r, nil), mat.NewVecDense(r, nil)
+	b.MulVec(x.vectors.T(), mat.NewVecDense(d, m.cross))
 	prior, pull := to.scaled(own)
 	f := fitted{mean: make([]float64, d), covariance: mat.NewSymDense(d, nil), variance: 1}
 	if c.NoiseSD > 0 {
@@ -87,19 +80,18 @@ func (m noisy) fit(c Config, to scaling, own prior) (fitted, error) {
 		}
 		precision.CopySym(prior)
 		linear.CopyVec(pull)
-		m.observe(precision, linear, law.score(&vectors, eigen.Values(nil), f), eigen.Values(nil), b, coords)
+		m.observe(precision, linear, law.score(x, f), x.values, b, coords)
 		if err := f.solve(precision, linear); err != nil {
 			return f, err
 		}
-		coords.MulVec(vectors.T(), mat.NewVecDense(d, f.mean))
+		coords.MulVec(x.vectors.T(), mat.NewVecDense(d, f.mean))
 		noise := 0.0
 		if c.NoiseSD == 0 {
-			f.variance, noise = m.residual(m.told(&vectors, eigen.Values(nil), coords), f.learnt(prior), c, to.unit,
-				law.largest())
+			f.variance, noise = m.residual(f.mean, f.learnt(prior), c, to.unit, law.largest())
 			by := law.longer()
 			f.variance, noise = by*f.variance, by*noise
 		}
-		if err := law.renew(c.Radius, m, gram, f, prior, noise); err != nil {
+		if err := law.renew(c.Radius, m, x, f, prior, noise); err != nil {
 			return f, err
 		}
 	}
@@ -175,19 +167,6 @@ func (m noisy) residual(mean []float64, errors *mat.Dense, c Config, unit,
 	whole := within(square, sd/records, top, 0)
 	sd *= 1 + mat.Dot(w, w) + mat.Norm(errors, 2)
 	return within(sum/records, sd/records, whole, 0.5), sd / records
-}
-
-// told are the weights without the coordinates of which X'X tells nothing: columns that add up to a constant,
-// as a category's do, leave weights along it as the prior has them, whose noise on a residual's square would
-// hide it. A coordinate of 1 would explain the target.
-func (m noisy) told(vectors *mat.Dense, values []float64, coords *mat.VecDense) []float64 {
-	w := mat.NewVecDense(coords.Len(), nil)
-	for i, l := range values {
-		if x := coords.AtVec(i); l > clear*m.sd || math.Abs(x) < 1 {
-			w.AddScaledVec(w, x, vectors.ColView(i))
-		}
-	}
-	return w.RawVector().Data
 }
 
 // lowest is the smallest share of its limit that a variance is taken for.

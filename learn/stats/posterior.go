@@ -49,6 +49,10 @@ func (p *Posterior) natural() ([]float64, error) {
 // scales are, which noise moves too. |w|^2 is that of the posterior mean, found by iteration.
 // Where noise alone would have the trace of G the posterior is the prior.
 //
+// The columns of a category's levels add up to 1. The linear form of a scaled record that says so is 0 for
+// each, so that X'X and X'y are 0 along it, and what is there of G and b is noise: both are taken across all
+// such forms, and the shift of a category's weights against the intercept is as the prior has it.
+//
 // A record that is longer than the radius has a weight s below 1, and s depends on its residual e: with
 // k = -ds/d|z|^2 the weighted sum of residuals X'y - X'X w lacks n E[2 v k y x] by Stein's identity
 // [Stein81], and weighted squares are too small. Both are taken from normal records whose weighted products
@@ -201,11 +205,12 @@ type scaling struct {
 	a     *mat.Dense
 	unit  float64 // of the target, or of residuals
 	shift *mat.VecDense
+	ties  []*mat.VecDense
 }
 
 func (c Config) mapped(f frame) scaling {
 	d, target := c.Features, f.scales[c.Features]
-	s := scaling{mat.NewDense(d, d, nil), target.unit, mat.NewVecDense(d, nil)}
+	s := scaling{mat.NewDense(d, d, nil), target.unit, mat.NewVecDense(d, nil), c.ties(f.scales)}
 	for j := range d - 1 {
 		g := target.unit / f.scales[j].unit
 		s.a.Set(j, j, g)

@@ -25,22 +25,22 @@ const settled = 1e-4
 // renew follows a fit with the law. Noise is the standard deviation of the noise on the fit's variance. What
 // the radius takes counts by the share of the weights that the sums determine, and of the variance's square
 // that is above its noise's: noise alone has no law that is worth to be followed.
-func (l *clipped) renew(radius float64, m noisy, gram *mat.SymDense, f fitted, prior *mat.SymDense,
+func (l *clipped) renew(radius float64, m noisy, x spectrum, f fitted, prior *mat.SymDense,
 	noise float64) error {
 	d := len(f.mean)
 	given, weight := l.given, l.weight
 	l.given, l.moves = 0, false
-	if gram.At(d-1, d-1) <= clear*m.sd {
+	if x.gram.At(d-1, d-1) <= clear*m.sd {
 		return nil
 	}
-	takes, err := l.follow(radius, gram, f)
+	takes, err := l.follow(radius, x.gram, f)
 	if err != nil || !takes {
 		l.scatter = nil
 		return err
 	}
 	var drawn mat.Dense
 	drawn.Mul(f.covariance, prior)
-	known := max(0, 1-mat.Trace(&drawn)/float64(d))
+	known := max(0, (float64(d)-mat.Trace(&drawn))/float64(len(x.values)))
 	l.given = known * max(0, 1-noise*noise/(f.variance*f.variance))
 	l.weight = 1 - l.taken.share
 	l.moves = math.Abs(l.given-given)+math.Abs(l.weight-weight) > settled
@@ -162,25 +162,25 @@ type score struct {
 	spread  []float64  // their variance by sampling
 }
 
-// score returns the law of X'y - X'X w near the weights, given the eigenvectors and eigenvalues of X'X.
-func (l *clipped) score(vectors *mat.Dense, values []float64, f fitted) score {
-	d := len(values)
-	s := score{mat.NewDense(d, d, nil), make([]float64, d), make([]float64, d)}
-	s.slopes.Apply(func(_, j int, x float64) float64 { return x * values[j] }, vectors)
-	for i, v := range values {
+// score returns the law of X'y - X'X w near the weights.
+func (l *clipped) score(x spectrum, f fitted) score {
+	d, r := x.vectors.Dims()
+	s := score{mat.NewDense(d, r, nil), make([]float64, r), make([]float64, r)}
+	s.slopes.Apply(func(_, j int, v float64) float64 { return v * x.values[j] }, x.vectors)
+	for i, v := range x.values {
 		s.spread[i] = v * f.variance
 	}
 	if l.given == 0 {
 		return s
 	}
-	bent := mat.NewDense(d, d, nil)
-	bent.Mul(l.taken.slope.SliceSym(0, d), vectors)
+	bent := mat.NewDense(d, r, nil)
+	bent.Mul(l.taken.slope.SliceSym(0, d), x.vectors)
 	bent.Scale(l.given*l.records, bent)
 	s.slopes.Sub(s.slopes, bent)
 	w, miss := mat.NewVecDense(d, f.mean), mat.NewVecDense(d, l.miss)
 	features, squares := l.scatter.SliceSym(0, d), l.taken.squares.SliceSym(0, d)
-	for i := range d {
-		v := vectors.ColView(i)
+	for i := range r {
+		v := x.vectors.ColView(i)
 		s.lacking[i] = l.given*l.records*mat.Dot(v, miss) - mat.Dot(bent.ColView(i), w)
 		mean := mat.Dot(l.mean.SliceVec(0, d), v)
 		left := l.variance*(mat.Inner(v, features, v)+mean*mean) - mat.Inner(v, squares, v)

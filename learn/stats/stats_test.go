@@ -372,6 +372,8 @@ func TestValidateNamesFields(t *testing.T) {
 		"bound":            func(c *Config) { c.Bound = math.Inf(1) },
 		"target_bound":     func(c *Config) { c.TargetBound = math.NaN() },
 		"bounds":           func(c *Config) { c.Bounds = []float64{1} },
+		"levels[0]":        func(c *Config) { c.Levels = [][2]int{{1, 3}} },
+		"levels[1]":        func(c *Config) { c.Levels = [][2]int{{0, 2}, {1, 2}} },
 		"bounds[1]":        func(c *Config) { c.Bounds = []float64{1, 0} },
 		"moment_rounds":    func(c *Config) { c.MomentRounds = -1 },
 		"radius":           func(c *Config) { c.Radius = 0.5 },

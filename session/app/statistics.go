@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"choir/learn/dataset"
 	"choir/learn/evaluate"
@@ -69,6 +70,9 @@ func (s *Statistics) Check(p *protocol.Plan) error {
 	schema, err := s.Encoding()
 	if err != nil {
 		return err
+	}
+	if l := s.Statistics.Levels; len(l) > 0 && !slices.Equal(l, schema.Levels()) {
+		return fmt.Errorf("levels are %v, the schema's categories have the columns %v", l, schema.Levels())
 	}
 	return s.evaluation().check(p.AllRounds(), schema, pvi.Linear)
 }

@@ -75,7 +75,7 @@ func (s *StatisticsConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int,
 		cfg.ResidualFrom = rounds - n + 1
 		t.Rounds = rounds
 		if s.Radius == 0 {
-			if cfg.Radius, err = t.wider(cfg, schema, n); err != nil {
+			if cfg.Radius, err = t.wider(cfg, n); err != nil {
 				return nil, 0, err
 			}
 		}
@@ -156,15 +156,7 @@ const (
 // wider returns the radius of statistics with moments and a number of rounds of residuals. Where noise is
 // little next to what sampling leaves, it costs nothing to take fewer from records beyond it, which need not
 // be normal. The noise's standard deviation grows with the radius's square.
-//
-// Columns of a category's levels add up to a constant. Weights along it are as long as the prior makes them,
-// and the noise counts by that length: the radius stays.
-func (t Terms) wider(cfg stats.Config, schema *dataset.Schema, residuals int) (float64, error) {
-	for _, c := range schema.Columns {
-		if len(c.Categories) > 0 {
-			return cfg.Radius, nil
-		}
-	}
+func (t Terms) wider(cfg stats.Config, residuals int) (float64, error) {
 	if t.Noise == protocol.NoiseNone {
 		return min(64, longest*cfg.Radius), nil
 	}
@@ -196,7 +188,7 @@ const widest = 4
 // schema's public ranges or a few usual lengths, without moment rounds.
 func defaultStatistics(schema *dataset.Schema, records int64) stats.Config {
 	c := stats.Config{Features: schema.Dim(), PriorPrecision: 1, Bound: 1, TargetBound: 1, FracBits: 8,
-		Records: records, MaxRecords: 1 << 20}
+		Records: records, MaxRecords: 1 << 20, Levels: schema.Levels()}
 	for _, column := range schema.Columns {
 		for range max(1, len(column.Categories)) {
 			c.Bounds = append(c.Bounds, momentBound(column))

@@ -68,7 +68,7 @@ func TestMoments(t *testing.T) {
 
 // TestStatisticsOfRanges: where ranges alone are public fewer records are enough for moment rounds, which
 // tell how long columns are, and no warning says to leave them out. Of many records the radius is up to four
-// times the usual one, since noise is little then; not with a category, whose columns add up to a constant.
+// times the usual one, since noise is little then; with a category, too, whose columns add up to a constant.
 func TestStatisticsOfRanges(t *testing.T) {
 	columns := func(category bool) []dataset.Column {
 		all := []dataset.Column{ranged(t, "age=18:95"), ranged(t, "visits=0:20")}
@@ -83,7 +83,7 @@ func TestStatisticsOfRanges(t *testing.T) {
 		category bool
 		moments  int
 		wide     bool
-	}{{1500, false, 1, false}, {60_000_000, false, 1, true}, {60_000_000, true, 1, false},
+	}{{1500, false, 1, false}, {60_000_000, false, 1, true}, {60_000_000, true, 1, true},
 		{60, false, 0, false}} {
 		dir, head := planTOML(t)
 		schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "a test", Missing: dataset.Refuse,
