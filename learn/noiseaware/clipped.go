@@ -3,6 +3,7 @@ package noiseaware
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"choir/learn/gauss"
@@ -88,26 +89,34 @@ func (t Trace) unclipped(shown estimate) (view, error) {
 // intercept's entry than the rounds show, records are not as drawn: their columns aren't normal, or a class
 // is rare and noise hides it. Then each has as much less.
 func (t Trace) lost(sum *mat.SymDense, x [][]float64) {
-	last, total := len(t.CurvaturePoint)-1, 0.0
 	c := make([]float64, len(x))
+	for n := range x {
+		_, c[n] = Predicted(x[n], t.CurvaturePoint, t.CurvatureSpread)
+	}
 	take := func(into *mat.SymDense, of float64) {
 		for n := range x {
 			t.Terms.Taken(into, of*c[n], x[n])
 		}
 	}
-	for n := range x {
-		_, c[n] = Predicted(x[n], t.CurvaturePoint, t.CurvatureSpread)
-		total += c[n]
-	}
-	trial := mat.NewSymDense(last+1, nil)
+	trial := mat.NewSymDense(len(t.CurvaturePoint), nil)
 	take(trial, 1)
-	left := (total - trial.At(last, last)) * t.Records / float64(len(x))
-	most := max(0, t.Curvature.Matrix.At(last, last)+surely*math.Sqrt2*t.Curvature.SD)
-	take(sum, min(1, most/left))
+	take(sum, min(1, 1/t.beyond(c, trial)))
 }
 
-// surely is how many standard deviations of its noise an entry may be from what it is.
-const surely = 2
+// beyond is what drawn records of these curvatures leave of the intercept's entry after what clips take, over
+// the most that the rounds may show of it.
+func (t Trace) beyond(c []float64, taken *mat.SymDense) float64 {
+	last := len(t.CurvaturePoint) - 1
+	left := (floats.Sum(c) - taken.At(last, last)) * t.Records / float64(len(c))
+	return left / max(0, (1+slightly)*t.Curvature.Matrix.At(last, last)+surely*math.Sqrt2*t.Curvature.SD)
+}
+
+// An entry may be so many standard deviations of its noise, and such a share of it, from what it is: normal
+// columns are near to others.
+const (
+	surely   = 2
+	slightly = 0.25
+)
 
 // each shows records one by one.
 func each(taken func(sum *mat.SymDense, x []float64)) func(sum *mat.SymDense, x [][]float64) {

@@ -80,6 +80,12 @@ func (c *columns) logit(weights, variance []float64, covariance *mat.SymDense) (
 	return a, max(v, probit) // a noisy covariance may not be one
 }
 
+// off is what the columns' means add to the mean logit at these weights, without the intercept.
+func (c *columns) off(weights []float64) float64 {
+	last := len(weights) - 1
+	return floats.Dot(c.mean.RawVector().Data[:last], weights[:last])
+}
+
 // rate returns the mean prediction over a Gaussian of independent weights, and the standard
 // deviation of its error by that of the columns' mean and covariance.
 func (c *columns) rate(weights, variance []float64) (rate, sd float64) {

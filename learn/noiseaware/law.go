@@ -41,6 +41,10 @@ func (t Trace) law(h estimate, weights []float64) (*recordsLaw, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.strange(l.x) {
+		return nil, fmt.Errorf("law of records: those drawn have more curvature than is shown: %w",
+			gauss.ErrImproper)
+	}
 	l.own = 1 + t.sampling(weights)
 	if t.Mix == nil {
 		l.own += t.errors(weights)
@@ -52,6 +56,17 @@ func (t Trace) law(h estimate, weights []float64) (*recordsLaw, error) {
 		}
 	}
 	return l, nil
+}
+
+// strange reports whether drawn records leave surely more of the curvature than the rounds show.
+func (t Trace) strange(x [][]float64) bool {
+	c := make([]float64, len(x))
+	taken := mat.NewSymDense(len(t.CurvaturePoint), nil)
+	for n := range x {
+		_, c[n] = Predicted(x[n], t.CurvaturePoint, t.CurvatureSpread)
+		t.Of.Taken(taken, x[n])
+	}
+	return t.beyond(c, taken) > 1
 }
 
 // draws are records of the columns, one for each normal vector.

@@ -2,6 +2,7 @@ package noiseaware
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -134,6 +135,10 @@ type view struct {
 	at    revealed
 }
 
+// mostOff is how far, in standard deviations of the logistic function, columns' means may move logits for the
+// arc to hold.
+const mostOff = 0.5
+
 func (t Trace) view(h estimate) (v view, err error) {
 	weights, err := t.weights(h.matrix, t.last(), 0)
 	if err != nil {
@@ -148,6 +153,9 @@ func (t Trace) view(h estimate) (v view, err error) {
 	if len(v.bends) > 1 {
 		v.at.columns = t.columns(h)
 		v.at.rate, v.at.doubt = t.rate(v.at.columns, weights)
+		if math.Abs(v.at.columns.off(t.CurvaturePoint)) > mostOff*math.Sqrt(probit) {
+			v.bends = v.bends[:1] // the arc's columns have the mean 0
+		}
 	}
 	v.own, err = t.lifted(v.bends, &v.at)
 	return v, err
@@ -201,15 +209,20 @@ func (t Trace) lifted(bends []bend, at *revealed) (*gauss.Moments, error) {
 	}
 }
 
-// mixed is the posterior if all bends are as likely. There are one or two.
+// mixed is the posterior if all bends are as likely. There are one or two. Of predictions the second counts
+// if it settles: the factor of an arc falls as the intercept grows, and the intercept grows as it falls, so
+// that it may run away. Single weights are as unsure then.
 func (t Trace) mixed(bends []bend, at revealed) (*gauss.Moments, error) {
 	m, err := t.along(bends[0], at)
 	if err != nil || len(bends) == 1 {
 		return m, err
 	}
-	other, err := t.along(bends[1], at)
+	other, settled, err := t.settling(bends[1], at)
 	if err != nil {
 		return nil, err
+	}
+	if !at.whole && !settled {
+		return m, nil
 	}
 	return between(m, other), nil
 }
@@ -246,20 +259,28 @@ func (t Trace) relation(curve bend, by revealed) relation {
 // along is the posterior for a bend: a normal law, or, for single weights of a logistic model, the
 // moments of the law of the curvature's error.
 func (t Trace) along(curve bend, by revealed) (*gauss.Moments, error) {
+	m, _, err := t.settling(curve, by)
+	return m, err
+}
+
+// unsettled is by how much, as a share, a factor may move in the last pass.
+const unsettled = 0.1
+
+// settling is along, and whether the bend's factor moves no more in the last pass.
+func (t Trace) settling(curve bend, by revealed) (m *gauss.Moments, settled bool, err error) {
 	l := t.relation(curve, by)
 	d := len(l.point)
 	variance := t.Variance(by.weights)
 	away := make([]float64, d) // mean squares of the distances to the point
 	pull, scatter := mat.NewSymDense(d, nil), mat.NewSymDense(d, nil)
-	f := 1.0
-	var m *gauss.Moments
+	f, before := 1.0, 1.0
 	for range passes {
+		before = f
 		pull.ScaleSym(f, curve.pull)
 		scatter.ScaleSym(f, l.scatter)
-		var err error
 		start := by.from(pull, l.start)
 		if m, err = solve(pull, scatter, start, by.curvature.error(variance, away), by.prior); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if by.centre != nil {
 			floats.Add(m.Mean, by.centre)
@@ -275,10 +296,11 @@ func (t Trace) along(curve bend, by revealed) (*gauss.Moments, error) {
 			}
 		}
 	}
-	if !by.whole || by.curvature.noise == 0 || t.Spread == nil {
-		return m, nil
+	settled = math.Abs(f-before) <= unsettled*before
+	if by.whole && by.curvature.noise > 0 && t.Spread != nil {
+		m, err = momentsOf(newDistant(t, l, by).log, m)
 	}
-	return momentsOf(newDistant(t, l, by).log, m)
+	return m, settled, err
 }
 
 // from is what the scores tell of the way from the prior's mean.
