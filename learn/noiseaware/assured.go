@@ -15,7 +15,9 @@ import (
 // The scores where all weights are 0 are those at the points, and the way by the last bend times the
 // curvature. An estimate of all of this is too uncertain where noise hides the weights, so that the slopes'
 // is flat: the mean of the noisy matrix's diagonal, which is right on average for weights that have nothing
-// to do with the columns' correlations.
+// to do with the columns' correlations. Of the intercept it is at least the records times what the rate of
+// class one is from 1/2, if that is known: where a class is rare, curvatures at the points are a small part
+// of those on the way.
 func (t Trace) assured(m *gauss.Moments, bends []bend, at revealed) error {
 	d := len(m.Mean)
 	last := bends[len(bends)-1]
@@ -23,6 +25,9 @@ func (t Trace) assured(m *gauss.Moments, bends []bend, at revealed) error {
 	start := mean(t.Scores, at.weights)
 	for i, slope := range t.flat(at.curvature) {
 		start[i] += slope * l.point[i]
+	}
+	if all := at.columns.records * (Share(at.rate, at.doubt) - 0.5); all*start[d-1] > start[d-1]*start[d-1] {
+		start[d-1] = all
 	}
 	joint, noise, err := t.mixedJoint(bends, at)
 	if err != nil {
