@@ -100,7 +100,7 @@ func (t Trace) lost(sum *mat.SymDense, x [][]float64) {
 	}
 	trial := mat.NewSymDense(len(t.CurvaturePoint), nil)
 	take(trial, 1)
-	take(sum, min(1, 1/t.beyond(c, trial)))
+	take(sum, 1/max(1, t.beyond(c, trial)))
 }
 
 // beyond is what drawn records of these curvatures leave of the intercept's entry after what clips take, over
@@ -108,7 +108,14 @@ func (t Trace) lost(sum *mat.SymDense, x [][]float64) {
 func (t Trace) beyond(c []float64, taken *mat.SymDense) float64 {
 	last := len(t.CurvaturePoint) - 1
 	left := (floats.Sum(c) - taken.At(last, last)) * t.Records / float64(len(c))
-	return left / max(0, (1+slightly)*t.Curvature.Matrix.At(last, last)+surely*math.Sqrt2*t.Curvature.SD)
+	most := (1+slightly)*t.Curvature.Matrix.At(last, last) + surely*math.Sqrt2*t.Curvature.SD
+	switch {
+	case left <= 0:
+		return 0
+	case most <= 0:
+		return math.Inf(1)
+	}
+	return left / most
 }
 
 // An entry may be so many standard deviations of its noise, and such a share of it, from what it is: normal
