@@ -26,6 +26,9 @@ func (p *Page) coefficientTable(c *result.Coefficients) {
 	if c.ObservationNote != "" {
 		s.Notes = append(s.Notes, "Noise of an observation: "+c.ObservationNote+".")
 	}
+	if c.LevelsNote != "" {
+		s.Notes = append(s.Notes, "Levels: "+c.LevelsNote+".")
+	}
 	all := c.Coefficients
 	if len(all) > maxCoefficients {
 		s.Notes = append(s.Notes, fmt.Sprintf("The %d coefficients of %d that are largest in units of "+

@@ -38,6 +38,8 @@ type Coefficients struct {
 	NoiseNote            string `json:"noise_note"`
 	// ObservationNote tells what a linear model's noise of an observation is, and where it is from.
 	ObservationNote string `json:"observation_note,omitempty"`
+	// LevelsNote tells what to compare the levels of a category with; empty without categories.
+	LevelsNote string `json:"levels_note,omitempty"`
 	// PriorCompared reports whether the plan was there, which has the prior.
 	PriorCompared bool          `json:"prior_compared"`
 	Coefficients  []Coefficient `json:"coefficients"`
@@ -97,6 +99,7 @@ func (f *ModelFile) Coefficients(p *protocol.Plan, level float64) (*Coefficients
 		c.NoiseNote = "it is not recorded whether they include the privacy noise"
 	}
 	c.ObservationNote = f.Predictive.note(schema.Target)
+	c.LevelsNote = levelsNote(schema)
 	if f.Centres != nil {
 		schema = centre.Schema(schema, f.frame())
 	}
@@ -111,6 +114,15 @@ func (f *ModelFile) Coefficients(p *protocol.Plan, level float64) (*Coefficients
 	}
 	c.comparePrior(scale.original(prior))
 	return c, nil
+}
+
+// levelsNote tells what to compare the levels of a schema's categories with.
+func levelsNote(s *dataset.Schema) string {
+	if len(s.Levels()) == 0 {
+		return ""
+	}
+	return "compare those of one category with each other; rows hardly tell what moves all of them from the " +
+		"intercept"
 }
 
 // linear returns an error unless the weights belong to columns.

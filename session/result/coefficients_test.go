@@ -324,6 +324,21 @@ func TestComparePrior(t *testing.T) {
 	}
 }
 
+// TestLevelsNote: where there are categories a note says what to compare their levels with.
+func TestLevelsNote(t *testing.T) {
+	s := &dataset.Schema{Columns: []dataset.Column{dataset.Numeric("age", 0, 100)}}
+	if note := levelsNote(s); note != "" {
+		t.Errorf("without categories: %q", note)
+	}
+	c, err := wardModel(t, dataset.Zero, dataset.Zero).Coefficients(nil, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(c.LevelsNote, "with each other") {
+		t.Errorf("%q", c.LevelsNote)
+	}
+}
+
 func TestCoefficientsRefuse(t *testing.T) {
 	for _, level := range []float64{0, 1, -1, 95, math.NaN()} {
 		_, err := wardModel(t, dataset.Zero, dataset.Zero).Coefficients(nil, level)

@@ -132,6 +132,9 @@ func coefficientNotes(c *result.Coefficients) []string {
 	if c.ObservationNote != "" {
 		notes = append(notes, "Noise of an observation: "+c.ObservationNote+".")
 	}
+	if c.LevelsNote != "" {
+		notes = append(notes, "Levels: "+c.LevelsNote+".")
+	}
 	if !c.PriorCompared {
 		return append(notes, "The folder has no plan: nothing is compared with the prior.")
 	}
