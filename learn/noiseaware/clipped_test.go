@@ -64,7 +64,6 @@ func TestTaken(t *testing.T) {
 func cutWorld(n int, terms Slices, point []float64) (Trace, *mat.SymDense) {
 	r := rand.New(rand.NewPCG(3, 4))
 	d := len(point)
-	zero := make([]float64, d)
 	shown, whole := mat.NewSymDense(d, nil), mat.NewSymDense(d, nil)
 	for range n {
 		x := make([]float64, d)
@@ -79,10 +78,17 @@ func cutWorld(n int, terms Slices, point []float64) (Trace, *mat.SymDense) {
 		shown.AddSym(shown, shownOf(terms, p*(1-p), x))
 		whole.SymRankOne(whole, p*(1-p), mat.NewVecDense(d, x))
 	}
-	return Trace{Prior: 1, Points: [][]float64{point}, Scores: [][]float64{zero},
-		Noise: mat.NewSymDense(1, nil), Spread: [][]float64{zero}, CurvaturePoint: point,
-		CurvatureSpread: zero, Records: float64(n), Curvature: Curvature{Matrix: shown}, Terms: &terms,
-		Variance: func([]float64) []float64 { return slices.Repeat([]float64{100}, d) }}, whole
+	return traceAt(n, terms, point, Curvature{Matrix: shown}, 100), whole
+}
+
+// traceAt is one round at a point, whose scores are 0 and whose noise has this variance, of n records with a
+// curvature there.
+func traceAt(n int, terms Slices, point []float64, shown Curvature, variance float64) Trace {
+	zero := func() []float64 { return make([]float64, len(point)) }
+	return Trace{Prior: 1, Points: [][]float64{point}, Scores: [][]float64{zero()},
+		Noise: mat.NewSymDense(1, nil), Spread: [][]float64{zero()}, CurvaturePoint: point,
+		CurvatureSpread: zero(), Records: float64(n), Curvature: shown, Terms: &terms,
+		Variance: func([]float64) []float64 { return slices.Repeat([]float64{variance}, len(point)) }}
 }
 
 // slopes are seven slopes and an intercept.
@@ -189,7 +195,7 @@ func TestUnclippedOfLevels(t *testing.T) {
 	const n, sd = 8000, 21
 	sizes := []int{2, 4, 8}
 	point := slices.Repeat([]float64{-1.2}, 15)
-	d, zero := len(point), make([]float64, len(point))
+	d := len(point)
 	terms := Slices{9, 0.4}
 	shown := mat.NewSymDense(d, nil)
 	for range n {
@@ -208,10 +214,7 @@ func TestUnclippedOfLevels(t *testing.T) {
 			shown.SetSym(i, j, shown.At(i, j)+sd*r.NormFloat64())
 		}
 	}
-	tr := Trace{Prior: 1, Points: [][]float64{point}, Scores: [][]float64{zero}, Noise: mat.NewSymDense(1, nil),
-		Spread: [][]float64{zero}, CurvaturePoint: point, CurvatureSpread: zero, Records: n,
-		Curvature: Curvature{shown, sd}, Terms: &terms,
-		Variance: func([]float64) []float64 { return slices.Repeat([]float64{600}, d) }}
+	tr := traceAt(n, terms, point, Curvature{shown, sd}, 600)
 	h, err := tr.Curvature.repaired()
 	if err != nil {
 		t.Fatal(err)
