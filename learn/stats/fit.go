@@ -87,7 +87,8 @@ func (m noisy) fit(c Config, to scaling, own prior) (fitted, error) {
 		coords.MulVec(x.vectors.T(), mat.NewVecDense(d, f.mean))
 		noise := 0.0
 		if c.NoiseSD == 0 {
-			f.variance, noise = m.residual(f.mean, f.learnt(prior), c, to.unit, law.largest())
+			w, errors := x.told(coords, f.learnt(prior))
+			f.variance, noise = m.residual(w, errors, c, to.unit, law.largest())
 			by := law.longer()
 			f.variance, noise = by*f.variance, by*noise
 		}

@@ -80,6 +80,18 @@ func (m noisy) spectrum(ties []*mat.VecDense) (s spectrum, err error) {
 	return s, nil
 }
 
+// told are weights and a variance of them across the ties: along them the noise on X'X isn't what residuals
+// have.
+func (x spectrum) told(coords *mat.VecDense, variance *mat.Dense) (w []float64, across *mat.Dense) {
+	var on, half, full mat.Dense
+	on.Mul(x.vectors, x.vectors.T())
+	half.Mul(&on, variance)
+	full.Mul(&half, &on)
+	mean := mat.NewVecDense(on.RawMatrix().Rows, nil)
+	mean.MulVec(x.vectors, coords)
+	return mean.RawVector().Data, &full
+}
+
 // inner is B'AB.
 func inner(b *mat.Dense, a *mat.SymDense) *mat.SymDense {
 	var half, full mat.Dense
