@@ -42,6 +42,17 @@ func (p *Posterior) WithWeights(mean, sd []float64) *Posterior {
 	return &with
 }
 
+// WithCovariance returns the posterior with this covariance of single weights, and the variances on its
+// diagonal. Means and predictions don't change.
+func (p *Posterior) WithCovariance(c *mat.SymDense) *Posterior {
+	with := *p
+	with.single = &gauss.Moments{Mean: p.Mean(), Variance: make([]float64, c.SymmetricDim()), Covariance: c}
+	for i := range with.single.Variance {
+		with.single.Variance[i] = c.At(i, i)
+	}
+	return &with
+}
+
 // weights are the moments of single weights.
 func (p *Posterior) weights() *gauss.Moments {
 	if p.single != nil {
@@ -102,6 +113,9 @@ func (p *Posterior) Natural() []float64 { return p.natural }
 // Mean returns the posterior mean of every weight.
 func (p *Posterior) Mean() []float64 { return p.weights().Mean }
 
+// PredictiveMean returns the mean of the weights that predict, where Mean has that of single weights.
+func (p *Posterior) PredictiveMean() []float64 { return p.moments.Mean }
+
 // SD returns the marginal posterior standard deviation of every weight.
 func (p *Posterior) SD() []float64 {
 	sd := make([]float64, len(p.moments.Variance))
@@ -111,9 +125,12 @@ func (p *Posterior) SD() []float64 {
 	return sd
 }
 
-// Covariance returns the posterior covariance, diagonal in the mean-field family, with the
-// variances of SD.
+// Covariance returns the posterior covariance of single weights, with the variances of SD: diagonal in the
+// mean-field family, but for Untold.
 func (p *Posterior) Covariance() *mat.SymDense {
+	if p.single != nil && p.single.Covariance != nil {
+		return p.single.Covariance
+	}
 	c := mat.NewSymDense(len(p.moments.Variance), nil)
 	single := p.weights().Variance
 	for i, v := range single {

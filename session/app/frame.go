@@ -61,16 +61,24 @@ func (c centring) after(p *protocol.Plan, state []int64, q *pvi.Posterior) (*pvi
 }
 
 // aware is the noise-aware posterior of centred columns, of a method whose prior has this variance: single
-// weights don't lean on the prior's mean, nor on its length where noise hides how narrow a column is.
+// weights don't lean on the prior's mean, nor on its length where noise hides how narrow a column is, and
+// have the prior's law along what no record tells.
 func (c centring) aware(p *protocol.Plan, state []int64, q *pvi.Posterior,
 	prior float64) (*pvi.Posterior, error) {
 	q = unshrunk(p, q, prior)
 	columns, measured, err := c.seen(state)
-	if err != nil || measured == nil {
-		return q, err
+	if err != nil {
+		return nil, err
 	}
 	if p.Noise != protocol.NoiseNone {
-		q = q.Longer(slices.Repeat([]float64{prior}, len(q.Mean())), columns.Longer(measured, c.variance(p)))
+		if measured != nil {
+			q = q.Longer(slices.Repeat([]float64{prior}, len(q.Mean())), columns.Longer(measured, c.variance(p)))
+		}
+		schema, err := dataset.ParseSchema(c.schema)
+		if err != nil {
+			return nil, err
+		}
+		q = q.Untold(schema.Levels(), prior)
 	}
 	return c.after(p, state, q)
 }

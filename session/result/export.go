@@ -38,6 +38,8 @@ type ModelFile struct {
 	// Mean and SD are of single weights, and Predictive is of all together: its means may be
 	// others, and its variances do not count correlations of columns that are not known.
 	SD []float64 `json:"sd,omitempty"`
+	// Covariance is that of single weights, by row, where it isn't the predictive one in units of SD.
+	Covariance [][]float64 `json:"covariance,omitempty"`
 	// Noise tells whether the posterior counts the privacy noise, in a sentence; NoiseIncluded
 	// for programs. Mean, SD and Predictive are those of this posterior.
 	Noise         string      `json:"noise,omitempty"`
@@ -133,6 +135,7 @@ func NewModelFile(s protocol.BoundPlan, state []int64, trace []app.Revealed) (*M
 	f.Columns = f.Predictive.WeightNames(schema.EncodedColumns())
 	f.Mean = posterior.Mean()
 	f.SD = posterior.SD()
+	f.setCovariance(posterior, schema)
 	if f.NoiseIncluded {
 		f.Warnings = append(f.Warnings, AwareWarnings(p, posterior, f.Warnings)...)
 	}
@@ -241,7 +244,7 @@ func (f *ModelFile) table() (header []string, rows [][]any) {
 // the full family, draws by draw, then chain, and weight; header is the rest as JSON in UTF-8.
 func (f *ModelFile) arrays() (dataset.Arrays, error) {
 	head := *f
-	head.Mean, head.SD = nil, nil
+	head.Mean, head.SD, head.Covariance = nil, nil, nil
 	all := dataset.Arrays{"mean": dataset.NewVector(f.Mean)}
 	if f.Predictive != nil {
 		p := *f.Predictive
@@ -330,6 +333,9 @@ func parseModelArrays(b []byte) (*ModelFile, error) {
 		return nil, errors.New("not a model: it has no arrays called sd and natural")
 	}
 	f.SD, f.Predictive.Natural = all["sd"].Data, all["natural"].Data
+	if err := f.fillCovariance(all["covariance"]); err != nil {
+		return nil, err
+	}
 	if f.Draws != nil {
 		return f, f.Draws.fill(all["draws"], len(f.Mean))
 	}
@@ -393,12 +399,19 @@ func (f *ModelFile) posterior() (*pvi.Posterior, error) {
 		}
 		q = q.WithWeights(mean, f.SD)
 	}
-	if f.Centres == nil {
-		return q, nil
-	}
 	schema, err := dataset.ParseSchema(f.Schema)
 	if err != nil {
 		return nil, err
+	}
+	c, err := f.covariance(schema)
+	if err != nil {
+		return nil, err
+	}
+	if c != nil {
+		q = q.WithCovariance(c)
+	}
+	if f.Centres == nil {
+		return q, nil
 	}
 	columns := centre.Of(schema)
 	if len(f.Centres) != columns.Len() || len(f.Units) != columns.Len() {
@@ -413,7 +426,7 @@ func (f *ModelFile) ownMeans() bool {
 	if f.Draws != nil {
 		return f.Draws.Method == mcmc.Trace
 	}
-	return f.Predictive.Model == pvi.Logistic || f.Predictive.Family == gauss.MeanField
+	return f.Covariance != nil || f.Predictive.Model == pvi.Logistic || f.Predictive.Family == gauss.MeanField
 }
 
 func (f *ModelFile) setFrame(of *centre.Frame, err error) error {

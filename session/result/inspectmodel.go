@@ -76,6 +76,8 @@ func sameModel(path string, want *ModelFile) error {
 		return notTheModel(path, "mean")
 	case !want.near(m.SD, want.SD):
 		return notTheModel(path, "sd")
+	case !slices.EqualFunc(m.Covariance, want.Covariance, want.near):
+		return notTheModel(path, "covariance")
 	}
 	return nil
 }

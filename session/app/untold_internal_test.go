@@ -1,0 +1,45 @@
+package app
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/dataset"
+	"choir/learn/gauss"
+	"choir/learn/pvi"
+	"choir/protocol"
+)
+
+// TestUntold: what no record tells of a category's levels has the prior's law in a posterior that counts the
+// noise, and without noise the posterior is left as it is.
+func TestUntold(t *testing.T) {
+	schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "a test", Missing: dataset.Refuse,
+		Unseen: dataset.Refuse, Target: dataset.Binary("ill", "no", "yes"),
+		Columns: []dataset.Column{dataset.Numeric("age", 0, 100), dataset.Categorical("ward", "A", "B", "C")}}
+	canonical, err := schema.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &gauss.Moments{Mean: []float64{1, 2, 1, 2, 3}, Variance: []float64{.01, .01, .01, .01, .01}}
+	q, err := pvi.Likelihood{Model: pvi.Logistic, Features: 5}.With(m, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shift := mat.NewVecDense(5, []float64{0, .5, .5, .5, -.5})
+	for _, c := range []struct {
+		noise          protocol.Placement
+		mean, variance float64
+	}{{protocol.NoiseParty, 0, 0.5}, {protocol.NoiseNone, 1, 0.01}} {
+		got, err := centring{schema: canonical}.aware(&protocol.Plan{Noise: c.noise}, nil, q, 0.5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mean := mat.Dot(shift, mat.NewVecDense(5, got.Mean()))
+		variance := mat.Inner(shift, got.Covariance(), shift)
+		if math.Abs(mean-c.mean) > 1e-9 || math.Abs(variance-c.variance) > 1e-9 {
+			t.Errorf("noise %v: mean %g, variance %g, want %g and %g", c.noise, mean, variance, c.mean, c.variance)
+		}
+	}
+}

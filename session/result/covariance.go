@@ -1,0 +1,79 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/dataset"
+	"choir/learn/gauss"
+	"choir/learn/pvi"
+)
+
+// ownCovariance reports whether single weights have a covariance that isn't the predictive one in units of
+// SD: in the full family, counting the noise, with categories. What no record tells of them has the prior's
+// law.
+func (f *ModelFile) ownCovariance(schema *dataset.Schema) bool {
+	return f.NoiseIncluded && f.Predictive.Family == gauss.Full && len(schema.Levels()) > 0
+}
+
+// setCovariance keeps the covariance of single weights where it is their own.
+func (f *ModelFile) setCovariance(q *pvi.Posterior, schema *dataset.Schema) {
+	if !f.ownCovariance(schema) {
+		return
+	}
+	c := q.Covariance()
+	for i := range f.Mean {
+		f.Covariance = append(f.Covariance, mat.Row(nil, i, c))
+	}
+}
+
+// fillCovariance takes it from the array of a file whose header does not have it.
+func (f *ModelFile) fillCovariance(a *dataset.Array) error {
+	schema, err := dataset.ParseSchema(f.Schema)
+	if err != nil || a == nil || len(a.Shape) != 2 || !f.ownCovariance(schema) {
+		return err
+	}
+	f.Covariance = [][]float64{}
+	for i := range a.Shape[0] {
+		f.Covariance = append(f.Covariance, a.Data[i*a.Shape[1]:(i+1)*a.Shape[1]])
+	}
+	return nil
+}
+
+// errCovariance reports a matrix that isn't the covariance of the weights.
+var errCovariance = errors.New("its covariance isn't one")
+
+// covariance checks and returns the covariance of single weights; nil if they have none of their own.
+func (f *ModelFile) covariance(schema *dataset.Schema) (*mat.SymDense, error) {
+	d := len(f.Mean)
+	switch {
+	case !f.ownCovariance(schema) && f.Covariance == nil:
+		return nil, nil
+	case !f.ownCovariance(schema):
+		return nil, fmt.Errorf("%w of its weights: the predictive one has theirs", errCovariance)
+	case len(f.Covariance) != d || len(f.SD) != d:
+		return nil, fmt.Errorf("%w of %d weights: %d rows", errCovariance, d, len(f.Covariance))
+	}
+	c := mat.NewSymDense(d, nil)
+	for i, row := range f.Covariance {
+		if len(row) != d {
+			return nil, fmt.Errorf("%w of %d weights: row %d has %d numbers", errCovariance, d, i, len(row))
+		}
+		for j, v := range row {
+			if j < i && v != f.Covariance[j][i] {
+				return nil, fmt.Errorf("%w: entries %d, %d and %d, %d differ", errCovariance, i, j, j, i)
+			}
+			c.SetSym(i, j, v)
+		}
+		if square := f.SD[i] * f.SD[i]; !(math.Abs(row[i]-square) <= 1e-6*square) {
+			return nil, fmt.Errorf("%w: variance %d isn't that of sd", errCovariance, i)
+		}
+	}
+	if !new(mat.Cholesky).Factorize(c) {
+		return nil, fmt.Errorf("%w: it isn't positive definite", errCovariance)
+	}
+	return c, nil
+}
