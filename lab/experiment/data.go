@@ -248,7 +248,7 @@ func notes(t *dataset.Table, schema *dataset.Schema) (out []string) {
 func countsAs(schema *dataset.Schema, column string) string {
 	for _, c := range schema.Columns {
 		if c.Name == column && c.Numeric != nil {
-			return fmt.Sprintf(", which count as %g; name a center in a schema if the others are elsewhere",
+			return fmt.Sprintf(", which count as the mean where a session measures it, and as %g elsewhere",
 				c.Numeric.Center)
 		}
 	}

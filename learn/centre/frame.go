@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"choir/learn/dataset"
+	"choir/learn/internal/absent"
 )
 
 // spread is what is known of a column, in halves of its range: its mean and its variance, the variances of
@@ -130,14 +131,18 @@ func (c Columns) Finest(vectors, clip, variance float64, rounds int) float64 {
 // Exact returns the frame of encoded records themselves, which is not public.
 func (c Columns) Exact(x []float64) Frame {
 	f := Frame{make([]float64, len(c.columns)), make([]float64, len(c.columns))}
-	n := float64(len(x) / c.features)
 	for j, col := range c.columns {
-		square := 0.0
+		square, n := 0.0, 0.0
 		for at := col.at; at < len(x); at += c.features {
-			p := (x[at] - col.middle) / col.half
-			f.Centres[j] += p / n
-			square += p * p / n
+			if !absent.Is(x[at]) {
+				p := (x[at] - col.middle) / col.half
+				f.Centres[j] += p
+				square += p * p
+				n++
+			}
 		}
+		f.Centres[j] /= max(1, n)
+		square /= max(1, n)
 		f.Units[j] = spread{variance: square - f.Centres[j]*f.Centres[j]}.unit()
 	}
 	return f
@@ -173,12 +178,16 @@ func shrink(known []spread, of func(*spread) (value *float64, noise float64)) {
 	}
 }
 
-// Recode returns encoded records with the columns centred, in their units.
+// Recode returns encoded records with the columns centred, in their units. A missing number is at its
+// column's centre.
 func (c Columns) Recode(x []float64, f Frame) []float64 {
 	x = slices.Clone(x)
 	for from := 0; from < len(x); from += c.features {
 		for j, col := range c.columns {
 			v := &x[from+col.at]
+			if absent.Is(*v) {
+				continue
+			}
 			*v = ((*v-col.middle)/col.half - f.Centres[j]) / f.Units[j]
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/internal/absent"
 	"choir/learn/internal/coin"
 	"choir/learn/pvi"
 )
@@ -24,7 +25,8 @@ func Sample(d pvi.Data, rate float64, rand io.Reader) (pvi.Data, error) {
 
 // Sum adds a party's records to sum, which has twice the length of an encoded record. Positions are those of
 // the view. Each record is in one of at most groups groups, whose mean has norm at most clip, and at most
-// bound in units of the grid. It returns the share of groups that were clipped.
+// bound in units of the grid. A missing number is where the sums before have the column's mean. It returns
+// the share of groups that were clipped.
 func (v View) Sum(sum []int64, d pvi.Data, groups int, grid fixedpoint.Grid, clip float64,
 	bound uint64) (clipped float64, err error) {
 	c := v.of
@@ -38,7 +40,10 @@ func (v View) Sum(sum []int64, d pvi.Data, groups int, grid fixedpoint.Grid, cli
 		for i := k; i < d.Rows(); i += groups {
 			row := d.X[i*c.features : (i+1)*c.features]
 			for j, col := range c.columns {
-				at := min(1, max(-1, ((row[col.at]-col.middle)/col.half-v.centre[j])/v.half[j]))
+				at := v.absent[j]
+				if p := row[col.at]; !absent.Is(p) {
+					at = min(1, max(-1, ((p-col.middle)/col.half-v.centre[j])/v.half[j]))
+				}
 				x[col.at] += at * by / n
 				x[c.features+col.at] += v.weight[j] * at * at * by / n
 			}

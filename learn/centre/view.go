@@ -59,6 +59,7 @@ type View struct {
 	centre, half []float64
 	moment       []float64 // mean square that a position is expected to have
 	weight       []float64 // of the square in a record's vector
+	absent       []float64 // position of a missing number
 }
 
 // View returns the view of a measuring round, from 1 to rounds, which follows from the sums of earlier
@@ -72,7 +73,8 @@ func (c Columns) View(state []int64, variance float64, round, rounds int) View {
 func (c Columns) look(state []int64, variance float64, after int) (View, []spread) {
 	n := len(c.columns)
 	v := View{c, make([]float64, n), slices.Repeat([]float64{1}, n),
-		slices.Repeat([]float64{typical * typical}, n), slices.Repeat([]float64{squares}, n)}
+		slices.Repeat([]float64{typical * typical}, n), slices.Repeat([]float64{squares}, n),
+		make([]float64, n)}
 	var known []spread
 	for s := range after {
 		of := state[s*(1+c.Dim()):][:1+c.Dim()]
@@ -90,13 +92,15 @@ func (c Columns) look(state []int64, variance float64, after int) (View, []sprea
 // less.
 func (v View) towards(known []spread) View {
 	n := len(known)
-	next := View{v.of, make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)}
+	next := View{v.of, make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n),
+		make([]float64, n)}
 	for j, k := range known {
 		u := k.unit()
 		half := reach*u + 2*math.Sqrt(k.meanNoise)
 		if half >= 1 || v.of.columns[j].code {
 			next.half[j], next.weight[j] = 1, squares
 			next.moment[j] = min(1, k.mean*k.mean+u*u)
+			next.absent[j] = min(1, max(-1, k.mean))
 			continue
 		}
 		next.centre[j], next.half[j] = k.mean, half

@@ -121,7 +121,7 @@ func isDate(text string) bool {
 // present leaves out what marks a missing value.
 func present(categories []string) (values []string) {
 	for _, v := range categories {
-		if !absent(v) {
+		if !noValue(v) {
 			values = append(values, v)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"choir/learn/internal/absent"
 )
 
 // Encode turns records into a table. Columns are found by name; columns that the schema
@@ -176,7 +178,7 @@ func (e *encoder) feature(dst []float64, c *boundColumn, cell string) error {
 		return nil
 	}
 	if missing(cell) || c.Numeric != nil && noNumber(cell) {
-		return e.missing(c)
+		return e.missing(dst, c)
 	}
 	if c.Numeric == nil {
 		if e.schema.Unseen == Refuse {
@@ -202,8 +204,8 @@ func unseen(c *boundColumn) error {
 	return &cellError{c.Name, fmt.Errorf("%w, which has %s", ErrUnseen, list)}
 }
 
-// missing leaves the column's zeros, rejects the value, or drops the row.
-func (e *encoder) missing(c *boundColumn) error {
+// missing leaves the column's zeros, or marks a number, rejects the value, or drops the row.
+func (e *encoder) missing(dst []float64, c *boundColumn) error {
 	switch e.schema.Missing {
 	case Refuse:
 		return &cellError{c.Name, fmt.Errorf("%w; complete or leave out the record, or agree on "+
@@ -212,6 +214,9 @@ func (e *encoder) missing(c *boundColumn) error {
 		return errDrop
 	default:
 		e.table.Notes.Missing[c.Name]++
+		if c.Numeric != nil {
+			dst[0] = absent.Number()
+		}
 		return nil
 	}
 }

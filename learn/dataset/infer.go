@@ -84,7 +84,7 @@ func (rec *Records) almostNumbers(i int) error {
 		}
 		switch {
 		case err == nil || noNumber(cells[i]):
-		case !figure(cells[i]) && !absent(cells[i]):
+		case !figure(cells[i]) && !noValue(cells[i]):
 			return nil
 		case line == 0:
 			line = rec.Lines[row]

@@ -188,7 +188,7 @@ func (m *matrixReader) first(line int, cells []string) (bool, error) {
 		switch {
 		case figure(trim(c)):
 			figures++
-		case !absent(trim(c)):
+		case !noValue(trim(c)):
 			names++
 		}
 		m.header = append(m.header, fmt.Sprintf("#%d", i+1))

@@ -343,7 +343,7 @@ func (r *Range) thousands(cell string) (float64, error) {
 // noNumber reports whether a cell of a column of numbers has no value: it is empty, or has
 // another program's mark for a missing value. Infinities are values.
 func noNumber(cell string) bool {
-	return absent(cell) && !strings.HasPrefix(strings.ToLower(strings.TrimLeft(cell, "+-")), "inf")
+	return noValue(cell) && !strings.HasPrefix(strings.ToLower(strings.TrimLeft(cell, "+-")), "inf")
 }
 
 // parseNumber reads a finite decimal number and nothing else: no "inf", no "nan",
@@ -368,9 +368,9 @@ func figure(cell string) bool {
 	return (err == nil || errors.Is(err, strconv.ErrRange)) && strings.ContainsAny(cell, "0123456789")
 }
 
-// absent reports whether a cell is empty, or has another program's text for a missing value
+// noValue reports whether a cell is empty, or has another program's text for a missing value
 // or one that is not finite. Such a text may also be a name.
-func absent(cell string) bool {
+func noValue(cell string) bool {
 	switch strings.TrimLeft(cell, "+-") {
 	case "NA", "N/A", "n/a", "na", "#N/A", "nan", "NaN", "NAN", "null", "NULL", "Null", "None", ".",
 		"inf", "Inf", "INF", "infinity", "Infinity", "":

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"choir/learn/internal/absent"
 )
 
 const goodCSV = "\ufeffage,ward,dose,id,sick\n" +
@@ -130,6 +132,11 @@ func TestPolicies(t *testing.T) {
 	}
 	if table.Rows() != 4 || table.Row(0)[0] != 0 || table.Row(1)[1]+table.Row(1)[2] != 0 {
 		t.Errorf("%v", table.X)
+	}
+	for i := range 4 { // the age is the middle of its range in row 3, and missing in row 0
+		if x := table.Row(i)[0]; absent.Is(x) != (i == 0) || (x == 0) != (i == 0 || i == 3) {
+			t.Errorf("row %d: age %v, missing %v", i, x, absent.Is(x))
+		}
 	}
 	n := table.Notes
 	if n.Missing["age"] != 1 || n.Missing["ward"] != 1 || n.Unseen["ward"] != 1 {

@@ -6,6 +6,8 @@ import (
 	"math"
 	"unicode"
 	"unicode/utf8"
+
+	"choir/learn/internal/absent"
 )
 
 // Limits of a schema; they keep a plan readable and its decoder bounded.
@@ -264,7 +266,7 @@ func (r *Range) bound() float64 {
 // encode returns the encoded value and whether it had to be clipped.
 func (r *Range) encode(v float64) (float64, bool) {
 	c := math.Min(math.Max(v, r.Lo), r.Hi)
-	return (c - r.Center) / r.Scale, c != v
+	return absent.Present((c - r.Center) / r.Scale), c != v
 }
 
 // checkName rejects names that no cell, trimmed of space, could equal, or that would garble

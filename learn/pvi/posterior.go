@@ -3,10 +3,12 @@ package pvi
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"choir/learn/gauss"
+	"choir/learn/internal/absent"
 	"choir/learn/model"
 )
 
@@ -75,6 +77,23 @@ func (p *Posterior) After(recode func(x []float64) []float64) *Posterior {
 	with := *p
 	with.recode = recode
 	return &with
+}
+
+// Filled returns the posterior for records whose missing numbers are at these, one for each column, in
+// predictions; nil: at 0. See package absent.
+func (p *Posterior) Filled(at []float64) *Posterior {
+	if at == nil {
+		return p
+	}
+	return p.After(func(x []float64) []float64 {
+		x = slices.Clone(x)
+		for i, v := range x {
+			if absent.Is(v) {
+				x[i] = at[i]
+			}
+		}
+		return x
+	})
 }
 
 // Posterior returns the repaired global posterior of a raw state: public, like raw.

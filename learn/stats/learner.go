@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/internal/absent"
 	"choir/learn/internal/secret"
 	"choir/learn/pvi"
 )
@@ -92,7 +93,7 @@ func (l *Learner) Propose(ctx context.Context, round int, raw []int64) (Proposal
 	p := Proposal{Update: make([]int64, l.cfg.Dim())}
 	clipped := 0
 	if round <= l.cfg.MomentRounds {
-		clipped = l.moments(p.Update)
+		clipped = l.moments(p.Update, l.cfg.scales(s, l.noise))
 	} else {
 		f := frame{scales: l.cfg.scales(s, l.noise)}
 		if l.cfg.residualRound(round) {
@@ -131,15 +132,20 @@ func (l *Learner) value(row, j int) float64 {
 	return l.data.X[row*l.cfg.Features+j]
 }
 
-// moments adds U v / 2 and v^2 of every column to dst, times the scale.
-func (l *Learner) moments(dst []int64) (clipped int) {
+// moments adds U v / 2 and v^2 of every column to dst, times the scale. A missing number is where the rounds
+// before have its column's centre.
+func (l *Learner) moments(dst []int64, before []scale) (clipped int) {
 	const top = 1 << momentBits
 	by := l.cfg.momentScale()
 	for row := range l.data.Rows() {
 		cut := false
 		for k := range l.cfg.moved() {
 			j := l.cfg.column(k)
-			v := math.RoundToEven(l.value(row, j) / l.cfg.bound(j) * top)
+			x := l.value(row, j)
+			if j < l.cfg.Features && absent.Is(x) {
+				x = before[j].center
+			}
+			v := math.RoundToEven(x / l.cfg.bound(j) * top)
 			if math.Abs(v) > top {
 				v, cut = math.Copysign(top, v), true
 			}
@@ -178,8 +184,8 @@ func addProducts(dst, z []int64) {
 	}
 }
 
-// scaled writes the record in public units, clipped to the thresholds, onto the grid. A
-// value far beyond every radius is clipped first, since it could overflow the grid.
+// scaled writes the record in public units, clipped to the thresholds, onto the grid. A missing number is at
+// its column's centre. A value far beyond every radius is clipped first, since it could overflow the grid.
 func (l *Learner) scaled(z []int64, row int, f frame) (cut bool) {
 	left := 0.0 // the line's value, which is taken off the target
 	for j, s := range f.scales {
@@ -190,7 +196,10 @@ func (l *Learner) scaled(z []int64, row int, f frame) (cut bool) {
 		if limit == 0 || j == l.cfg.Features-1 {
 			limit = 0x1p30
 		}
-		v := (l.value(row, j) - s.center) / s.unit
+		v := 0.0
+		if x := l.value(row, j); j == l.cfg.Features || !absent.Is(x) {
+			v = (x - s.center) / s.unit
+		}
 		switch {
 		case f.line == nil:
 		case j < l.cfg.Features-1:

@@ -115,6 +115,20 @@ func (c Config) scales(s state, noise float64) []scale {
 	return out
 }
 
+// Centres returns the columns' centres that moment rounds measured, in the data's own units, where a missing
+// number is; nil without such rounds. The bias's is 0. Errors: ErrShape.
+func (c Config) Centres(raw []int64) ([]float64, error) {
+	s, err := c.open(raw)
+	if err != nil || s.momentRounds == 0 {
+		return nil, err
+	}
+	out := make([]float64, c.Features)
+	for j, of := range c.scales(s, 0)[:c.Features] {
+		out[j] = of.center
+	}
+	return out, nil
+}
+
 // moment returns what moment rounds measured of a column that has moments, in units of its bound: its mean,
 // its variance, and the standard deviation of the noise on that.
 func (c Config) moment(s state, noise float64, j int) (mean, variance, sd float64) {

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/internal/absent"
 	"choir/learn/pvi"
 )
 
@@ -174,7 +175,8 @@ func neighbourings(cfg Config) *rapid.Generator[neighbours] {
 			n.raw[i] = rapid.Int64Range(-1<<40, 1<<40).Draw(t, "state")
 		}
 		n.round = rapid.IntRange(1, 2).Draw(t, "round")
-		value := rapid.OneOf(rapid.Float64Range(-2, 2), rapid.SampledFrom([]float64{-1, 0, 1, -100, 100}))
+		value := rapid.OneOf(rapid.Float64Range(-2, 2), rapid.SampledFrom([]float64{-1, absent.Number(), 0, 1, -100,
+			100}))
 		for k := range n.records {
 			x := []float64{value.Draw(t, "x"), value.Draw(t, "x"), 1}
 			n.records[k] = pvi.Data{X: x, Y: []float64{value.Draw(t, "y")}}

@@ -188,6 +188,9 @@ func (s *Statistics) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Poster
 	if err != nil {
 		return nil, err
 	}
+	if q, err = s.filled(q, state); err != nil {
+		return nil, err
+	}
 	prior, err := s.Statistics.PriorOf(state, noise)
 	if err != nil {
 		return nil, err

@@ -84,7 +84,20 @@ func (s *Statistics) Model(p *protocol.Plan) protocol.Model {
 
 // Posterior implements Spec.
 func (s *Statistics) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
-	return s.Statistics.Predictive(state, SumVariance(p))
+	q, err := s.Statistics.Predictive(state, SumVariance(p))
+	if err != nil {
+		return nil, err
+	}
+	return s.filled(q, state)
+}
+
+// filled is a posterior that predicts of missing numbers as those that were learnt from.
+func (s *Statistics) filled(q *pvi.Posterior, state []int64) (*pvi.Posterior, error) {
+	at, err := s.Statistics.Centres(state)
+	if err != nil {
+		return nil, err
+	}
+	return q.Filled(at), nil
 }
 
 // Join implements Spec.

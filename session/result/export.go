@@ -13,11 +13,9 @@ import (
 
 	"choir/crypto/fixedpoint"
 	"choir/internal/atomicfile"
-	"choir/learn/centre"
 	"choir/learn/dataset"
 	"choir/learn/evaluate"
 	"choir/learn/gauss"
-	"choir/learn/mcmc"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
@@ -55,6 +53,9 @@ type ModelFile struct {
 	Centres []float64 `json:"centres,omitempty"`
 	// Units has the unit of every such column after centring, in halves of its range.
 	Units []float64 `json:"units,omitempty"`
+	// Missing has where a missing number of every encoded column is, where statistics measured it. After
+	// centring it is at the centre, and at 0 otherwise.
+	Missing []float64 `json:"missing,omitempty"`
 	// Evaluation has the scores on the parties' held-out records, by round; empty unless the plan
 	// has an evaluation.
 	Evaluation []evaluate.Point `json:"evaluation,omitempty"`
@@ -116,7 +117,7 @@ func NewModelFile(s protocol.BoundPlan, state []int64, trace []app.Revealed) (*M
 	if f.Warnings, err = Warnings(p, lastStates(state, trace)...); err != nil {
 		return nil, err
 	}
-	if err = f.setFrame(app.Frame(p, a, state)); err != nil {
+	if err = f.setFrame(p, a, state); err != nil {
 		return nil, err
 	}
 	if f.Evaluation, err = app.Evaluations(p, a, trace); err != nil {
@@ -374,73 +375,4 @@ func (f *ModelFile) check() error {
 		}
 	}
 	return nil
-}
-
-// posterior returns the posterior, or ErrNoPredictions.
-func (f *ModelFile) posterior() (*pvi.Posterior, error) {
-	p := f.Predictive
-	if p == nil {
-		return nil, ErrNoPredictions
-	}
-	q, err := p.Likelihood.Posterior(p.Natural)
-	if err != nil {
-		return nil, err
-	}
-	if f.Draws != nil {
-		if err := f.Draws.check(len(q.Mean())); err != nil {
-			return nil, err
-		}
-		q = q.WithDraws(f.Draws.Values)
-	}
-	if n := len(q.Mean()); f.NoiseIncluded && len(f.Mean) == n && len(f.SD) == n {
-		mean := q.Mean()
-		if f.ownMeans() {
-			mean = f.Mean
-		}
-		q = q.WithWeights(mean, f.SD)
-	}
-	schema, err := dataset.ParseSchema(f.Schema)
-	if err != nil {
-		return nil, err
-	}
-	c, err := f.covariance(schema)
-	if err != nil {
-		return nil, err
-	}
-	if c != nil {
-		q = q.WithCovariance(c)
-	}
-	if f.Centres == nil {
-		return q, nil
-	}
-	columns := centre.Of(schema)
-	if len(f.Centres) != columns.Len() || len(f.Units) != columns.Len() {
-		return nil, fmt.Errorf("%d centres and %d units of %d columns", len(f.Centres), len(f.Units), columns.Len())
-	}
-	return q.After(func(x []float64) []float64 { return columns.Recode(x, *f.frame()) }), nil
-}
-
-// ownMeans reports whether single weights of a posterior that counts the noise may have other means than
-// those that predict.
-func (f *ModelFile) ownMeans() bool {
-	if f.Draws != nil {
-		return f.Draws.Method == mcmc.Trace
-	}
-	return f.Covariance != nil || f.Predictive.Model == pvi.Logistic || f.Predictive.Family == gauss.MeanField
-}
-
-func (f *ModelFile) setFrame(of *centre.Frame, err error) error {
-	if of != nil {
-		f.Centres = of.Centres
-		f.Units = of.Units
-	}
-	return err
-}
-
-// frame is that of the centred columns, nil if there are none.
-func (f *ModelFile) frame() *centre.Frame {
-	if f.Centres == nil {
-		return nil
-	}
-	return &centre.Frame{Centres: f.Centres, Units: f.Units}
 }

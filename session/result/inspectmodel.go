@@ -97,6 +97,7 @@ func (f *ModelFile) predictsLike(want *ModelFile) bool {
 	}
 	return f.Predictive.sameNoise(want.Predictive) && bytes.Equal(f.Schema, want.Schema) &&
 		within(f.Centres, want.Centres, 1e-9) && within(f.Units, want.Units, 1e-9) &&
+		within(f.Missing, want.Missing, 1e-9) &&
 		within(f.Predictive.Natural, want.Predictive.Natural, 1e-9)
 }
 
