@@ -150,6 +150,10 @@ class Model:
         of dictionaries with name, mean, sd, lower, upper and, for classes, odds ratios."""
         return run("model", "show", self.folder, level=level)["coefficients"]
 
+    def differences(self, level=0.95):
+        """The differences of each category's levels from its first one, as coefficients()."""
+        return run("model", "show", self.folder, level=level).get("differences", [])
+
 
 def _need_numpy():
     if np is None:

@@ -32,7 +32,8 @@ func TestPython(t *testing.T) {
 print(round(choir.account(sigma=28.9, clip=1, relation="replace", steps=15, delta=1e-5)["epsilon"], 3))
 print(choir.plan_check("trial/plan.choir")["cost"]["rounds"], choir.verify("trial/result")["plan"][:4])
 m = choir.Model("trial/result")
-print(m.target, m.classes, m.features[0], m.coefficients(0.9)[-1]["name"])
+print(m.target, m.classes, m.features[0], m.coefficients(0.9)[-1]["name"],
+      m.differences(0.9)[0]["name"])
 for bad in (lambda: choir.verify("nowhere"), lambda: choir.account(sigma=-1), lambda: choir.Model("nowhere"),
             lambda: m.predict({"age": [1], "sex": ["female", "male"]}), lambda: m.predict([[1, 2]])):
     try:
@@ -40,7 +41,8 @@ for bad in (lambda: choir.verify("nowhere"), lambda: choir.account(sigma=-1), la
     except choir.ChoirError as e:
         print("error", e.code)
 `)
-	for _, want := range []string{"1.0\n2 ", "readmitted ['no', 'yes'] age intercept",
+	for _, want := range []string{"1.0\n2 ",
+		"readmitted ['no', 'yes'] age intercept sex=male against sex=female",
 		strings.Repeat("error 4\n", 5)} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)

@@ -29,7 +29,7 @@ func (p *Page) coefficientTable(c *result.Coefficients) {
 	if c.LevelsNote != "" {
 		s.Notes = append(s.Notes, "Levels: "+c.LevelsNote+".")
 	}
-	all := c.Coefficients
+	all := c.Rows()
 	if len(all) > maxCoefficients {
 		s.Notes = append(s.Notes, fmt.Sprintf("The %d coefficients of %d that are largest in units of "+
 			"their standard deviation; choir model show DIR has all.", maxCoefficients, len(all)))

@@ -24,7 +24,8 @@ type Posterior struct {
 	// single has the means and variances of single weights where they are not those of moments,
 	// which predict; see NoiseAware.
 	single   *gauss.Moments
-	shrunk   []float64 // standard deviations of single weights before Unshrunk; nil: SD
+	shrunk   []float64  // standard deviations of single weights before Unshrunk; nil: SD
+	untold   *mat.Dense // the projection on what Told left out; nil: nothing
 	rare     bool
 	measured *Measured
 }
@@ -34,14 +35,29 @@ type Posterior struct {
 func (p *Posterior) Rare() bool { return p.rare }
 
 // WithWeights returns the posterior with these means and standard deviations of single weights, by
-// which Mean, SD and Covariance answer. Predictions don't change.
+// which Mean, SD and Covariance answer. Correlations and predictions don't change.
 func (p *Posterior) WithWeights(mean, sd []float64) *Posterior {
 	with := *p
 	with.single = &gauss.Moments{Mean: mean, Variance: make([]float64, len(sd))}
 	for i, s := range sd {
 		with.single.Variance[i] = s * s
 	}
+	if own := p.weights().Covariance; own != nil {
+		with.single.Covariance = rescaled(own, with.single.Variance)
+	}
 	return &with
+}
+
+// rescaled is a covariance with these variances and the same correlations.
+func rescaled(c *mat.SymDense, variance []float64) *mat.SymDense {
+	out := mat.NewSymDense(len(variance), nil)
+	for i, v := range variance {
+		out.SetSym(i, i, v)
+		for j := range i {
+			out.SetSym(i, j, math.Sqrt(v/c.At(i, i)*variance[j]/c.At(j, j))*c.At(i, j))
+		}
+	}
+	return out
 }
 
 // WithCovariance returns the posterior with this covariance of single weights, and the variances on its
@@ -145,19 +161,18 @@ func (p *Posterior) SD() []float64 {
 }
 
 // Covariance returns the posterior covariance of single weights, with the variances of SD: diagonal in the
-// mean-field family, but for Untold.
+// mean-field family, but for Told and Untold.
 func (p *Posterior) Covariance() *mat.SymDense {
-	if p.single != nil && p.single.Covariance != nil {
-		return p.single.Covariance
+	m := p.weights()
+	if m.Covariance != nil {
+		return m.Covariance
 	}
-	c := mat.NewSymDense(len(p.moments.Variance), nil)
-	single := p.weights().Variance
-	for i, v := range single {
+	if p.moments.Covariance != nil {
+		return rescaled(p.moments.Covariance, m.Variance)
+	}
+	c := mat.NewSymDense(len(m.Variance), nil)
+	for i, v := range m.Variance {
 		c.SetSym(i, i, v)
-		for j := 0; p.moments.Covariance != nil && j < i; j++ {
-			wider := math.Sqrt(v / p.moments.Variance[i] * single[j] / p.moments.Variance[j])
-			c.SetSym(i, j, wider*p.moments.Covariance.At(i, j))
-		}
 	}
 	return c
 }

@@ -141,7 +141,8 @@ func TestResidualsMeasureTheNoise(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The share of the limit has the noise sd/(2 clip n), the mean square of n residuals own^2 root(2/n).
+			// The share of the limit has the noise sd/(2 clip n), the mean square of n residuals own^2
+			// root(2/n).
 			v := q.Likelihood().NoiseSD * q.Likelihood().NoiseSD
 			tol := 5 * math.Hypot(ResidualLimit*c.NoiseSD*c.NoiseSD*sd/(2*c.Clip*n), own*own*math.Sqrt(2.0/n))
 			m := q.Measured()

@@ -19,10 +19,11 @@ import (
 func (p *Posterior) Unshrunk(prior []float64) *Posterior {
 	shrunk, sd := p.SD(), p.SD()
 	for i, s := range sd {
-		if alone := 1/(s*s) - 1/prior[i]; alone > 1/prior[i] {
+		own := prior[i] * p.told(i)
+		if alone := 1/(s*s) - 1/own; alone > 1/own {
 			sd[i] = 1 / math.Sqrt(alone)
 		} else {
-			sd[i] = max(s, math.Sqrt(prior[i]))
+			sd[i] = max(s, math.Sqrt(own))
 		}
 	}
 	out := p.WithWeights(p.Mean(), sd)
@@ -41,9 +42,10 @@ func (p *Posterior) Longer(prior, longer []float64) *Posterior {
 		if longer[i] <= 1 {
 			continue
 		}
-		wide := longer[i] * math.Sqrt(prior[i])
-		if alone := 1/(s*s) - 1/prior[i]; alone > 0 {
-			wide = min(wide, math.Hypot(1/math.Sqrt(alone), p.Mean()[i]/prior[i]/alone))
+		own := prior[i] * p.told(i)
+		wide := longer[i] * math.Sqrt(own)
+		if alone := 1/(s*s) - 1/own; alone > 0 {
+			wide = min(wide, math.Hypot(1/math.Sqrt(alone), p.Mean()[i]/own/alone))
 		}
 		sd[i] = max(sd[i], wide)
 	}

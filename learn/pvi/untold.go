@@ -1,44 +1,43 @@
 package pvi
 
 import (
+	"math"
+
 	"gonum.org/v1/gonum/mat"
 )
 
-// Untold returns the posterior whose single weights have the prior's law, of mean 0 and this variance, along
-// what no record tells. levels has, for each category, its first column and the one after its last. They add
-// up to 1 in every record with a level, so that a shift of all their weights and the opposite one of the
-// bias, the last weight, predict the same. The likelihood is constant along these shifts, which noise makes
-// look like data. Across them, as of differences of levels, means and covariances stay; predictions do, too.
-func (p *Posterior) Untold(levels [][2]int, prior float64) *Posterior {
+// Told returns the posterior with what records tell of single weights. levels has, for each category, its
+// first column and the one after its last. They add up to 1 in every record with a level, so that a shift of
+// all their weights and the opposite one of the bias, the last weight, predict the same: the likelihood is
+// constant along these shifts, which noise makes look like data. Means and covariances along them are 0 here;
+// Untold adds the prior's. Across them, as of differences of levels, they stay, and so do predictions.
+func (p *Posterior) Told(levels [][2]int) *Posterior {
+	if len(levels) == 0 {
+		return p
+	}
 	d := len(p.Mean())
-	shifts := mat.NewDense(d, max(1, len(levels)), nil)
+	shifts := mat.NewDense(d, len(levels), nil)
 	for k, l := range levels {
 		for i := l[0]; i < l[1]; i++ {
 			shifts.Set(i, k, 1)
 		}
 		shifts.Set(d-1, k, -1)
 	}
-	if len(levels) == 0 {
-		return p
-	}
 	var qr mat.QR
-	var all, basis mat.Dense
+	var basis mat.Dense
 	qr.Factorize(shifts)
-	qr.QTo(&all)
-	basis.CloneFrom(all.Slice(0, d, 0, len(levels)))
-	mean, covariance := along(&basis, p.Mean(), p.Covariance(), prior)
+	qr.QTo(&basis)
+	on := mat.NewDense(d, d, nil)
+	on.Mul(basis.Slice(0, d, 0, len(levels)), basis.Slice(0, d, 0, len(levels)).T())
+	mean, covariance := across(on, p.Mean(), p.Covariance())
 	out := p.WithWeights(mean, p.SD()).WithCovariance(covariance)
-	out.shrunk = p.Shrunk()
+	out.untold = on
 	return out
 }
 
-// along are a mean and a covariance whose law along the columns of an orthonormal basis is normal, with mean
-// 0 and a variance.
-func along(basis *mat.Dense, mean []float64, covariance *mat.SymDense,
-	variance float64) ([]float64, *mat.SymDense) {
-	d, _ := basis.Dims()
-	on := mat.NewDense(d, d, nil)
-	on.Mul(basis, basis.T())
+// across are a mean and a covariance without what is in a subspace, given the projection on it.
+func across(on *mat.Dense, mean []float64, covariance *mat.SymDense) ([]float64, *mat.SymDense) {
+	d := len(mean)
 	var left, full mat.Dense
 	left.Mul(on, covariance)
 	left.Sub(covariance, &left)
@@ -50,8 +49,35 @@ func along(basis *mat.Dense, mean []float64, covariance *mat.SymDense,
 	out := mat.NewSymDense(d, nil)
 	for i := range d {
 		for j := i; j < d; j++ {
-			out.SetSym(i, j, full.At(i, j)+variance*on.At(i, j))
+			out.SetSym(i, j, full.At(i, j))
 		}
 	}
 	return m.RawVector().Data, out
+}
+
+// told is the part of a weight's prior variance that Told leaves: all of it without categories.
+func (p *Posterior) told(i int) float64 {
+	if p.untold == nil {
+		return 1
+	}
+	return 1 - p.untold.At(i, i)
+}
+
+// Untold returns the posterior of single weights that have the law of a prior of this variance along what no
+// record tells, after Told. Predictions don't change.
+func (p *Posterior) Untold(prior float64) *Posterior {
+	if p.untold == nil {
+		return p
+	}
+	covariance, shrunk := mat.NewSymDense(len(p.Mean()), nil), p.Shrunk()
+	covariance.CopySym(p.Covariance())
+	for i, s := range shrunk {
+		shrunk[i] = math.Sqrt(s*s + prior*p.untold.At(i, i))
+		for j := range i + 1 {
+			covariance.SetSym(i, j, covariance.At(i, j)+prior*p.untold.At(i, j))
+		}
+	}
+	out := p.WithCovariance(covariance)
+	out.shrunk, out.untold = shrunk, nil
+	return out
 }

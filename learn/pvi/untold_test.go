@@ -12,8 +12,8 @@ import (
 )
 
 // TestUntoldIsExact compares with the exact posterior of linear regression on a column of numbers, two
-// categories and the bias, which Untold leaves as it is. What noise adds along shifts of a category's levels
-// against the bias goes, whatever it is.
+// categories and the bias, which Told and Untold leave as it is. What noise adds along shifts of a category's
+// levels against the bias goes, whatever it is.
 func TestUntoldIsExact(t *testing.T) {
 	const prior = 0.7
 	levels := [][2]int{{1, 3}, {3, 7}}
@@ -47,7 +47,7 @@ func TestUntoldIsExact(t *testing.T) {
 			noisyLinear.AddScaledVec(noisyLinear, noise*float64(k+3), shift)
 		}
 		q := posteriorOf(t, gaussian(t, noisyPrecision, noisyLinear))
-		got := q.Untold(levels, prior)
+		got := q.Told(levels).Untold(prior)
 		c, sd, worst := got.Covariance(), got.SD(), 0.0
 		for i, m := range got.Mean() {
 			worst = max(worst, math.Abs(m-exact.Mean[i]), math.Abs(sd[i]*sd[i]-exact.Variance[i]))
@@ -90,18 +90,24 @@ func gaussian(t *testing.T, precision *mat.SymDense, linear *mat.VecDense) *gaus
 	return m
 }
 
-// TestUntoldOfSingleWeights: of weights of their own moments, too, differences of levels keep their law, a
-// shift against the bias has the prior's, and so does a posterior without correlations.
+// TestUntoldOfSingleWeights: also of weights of their own moments, and without correlations, differences of
+// levels keep their law, a shift against the bias has the prior's, and a standard deviation that is the
+// prior's stays.
 func TestUntoldOfSingleWeights(t *testing.T) {
 	const prior = 1.0
+	levels := [][2]int{{0, 3}}
 	for _, m := range []*gauss.Moments{
 		{Mean: []float64{2, -1, 0.5, 1}, Variance: []float64{0.01, 0.02, 0.04, 0.09}},
 		{Mean: []float64{2, -1, 0.5, 1}, Variance: []float64{0.04, 0.04, 0.04, 0.04},
 			Covariance: mat.NewSymDense(4, []float64{.04, .01, .01, .01, .01, .04, .01, .01,
 				.01, .01, .04, .01, .01, .01, .01, .04})},
+		{Mean: []float64{0, 0, 0, 0}, Variance: []float64{1, 1, 1, 1}},
 	} {
-		q := posteriorOf(t, m).Unshrunk([]float64{0.1, 0.1, 0.1, 0.1})
-		got := q.Untold([][2]int{{0, 3}}, prior)
+		q := posteriorOf(t, m).WithWeights([]float64{1, 2, 3, 4}, []float64{1, 0.9, 0.1, 0.3})
+		if m.Mean[0] == 0 {
+			q = posteriorOf(t, m)
+		}
+		got := q.Told(levels).Untold(prior)
 		for _, difference := range [][]float64{{1, -1, 0, 0}, {0, 1, -1, 0}, {1, 1, -2, 0}} {
 			mean, variance := form(difference, q.Mean(), q.Covariance())
 			newMean, newVariance := form(difference, got.Mean(), got.Covariance())
@@ -113,15 +119,54 @@ func TestUntoldOfSingleWeights(t *testing.T) {
 			math.Abs(v-prior) > 1e-12 {
 			t.Errorf("shift: %g (%g), want 0 (%g)", mean, v, prior)
 		}
-		for i, s := range got.Shrunk() {
-			if s != q.Shrunk()[i] {
-				t.Errorf("weight %d: under the prior %g, want %g", i, s, q.Shrunk()[i])
+		if m.Mean[0] != 0 {
+			continue
+		}
+		for i, s := range got.Unshrunk([]float64{1, 1, 1, 1}).SD() {
+			if math.Abs(s-1) > 1e-9 || math.Abs(got.Shrunk()[i]-1) > 1e-9 {
+				t.Errorf("weight %d has the standard deviation %g, under the prior %g", i, s, got.Shrunk()[i])
 			}
 		}
 	}
 	q := posteriorOf(t, &gauss.Moments{Mean: []float64{1, 2}, Variance: []float64{1, 1}})
-	if q.Untold(nil, prior) != q {
+	if q.Told(nil) != q || q.Untold(prior) != q {
 		t.Error("another posterior without categories")
+	}
+}
+
+// TestUnshrunkOfLevels: what is told of a weight is unshrunk by its own part of the prior. Differences of
+// levels whose standard deviations are small next to the prior stay, however much of a single weight is
+// untold.
+func TestUnshrunkOfLevels(t *testing.T) {
+	const prior = 1.0
+	told := []float64{.02, .03, .04, .05} // variances of four levels without what is untold
+	m := &gauss.Moments{Mean: []float64{1, 2, 3, 4, 5}, Variance: make([]float64, 5),
+		Covariance: mat.NewSymDense(5, nil)}
+	for i := range 5 {
+		for j := range 5 {
+			v := prior / 5
+			if (i == 4) != (j == 4) {
+				v = -v
+			}
+			if i == j && i < 4 {
+				v += told[i]
+			} else if i == j {
+				v += 0.01
+			}
+			m.Covariance.SetSym(i, j, v)
+		}
+		m.Variance[i] = m.Covariance.At(i, i)
+	}
+	priors := []float64{prior, prior, prior, prior, prior}
+	q := posteriorOf(t, m)
+	got := q.Told([][2]int{{0, 4}}).Unshrunk(priors).Untold(prior)
+	_, want := form([]float64{1, -1, 0, 0, 0}, q.Mean(), q.Covariance())
+	if _, v := form([]float64{1, -1, 0, 0, 0}, got.Mean(), got.Covariance()); v < want || v > 1.1*want {
+		t.Errorf("variance of a difference %g, want %g to %g", v, want, 1.1*want)
+	}
+	_, whole := form([]float64{1, -1, 0, 0, 0}, q.Mean(), q.Unshrunk(priors).Covariance())
+	if whole < 1.2*want {
+		t.Errorf("variance %g of weights that are unshrunk whole: the comparison is empty", whole)
 	}
 }
 

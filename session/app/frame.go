@@ -65,22 +65,23 @@ func (c centring) after(p *protocol.Plan, state []int64, q *pvi.Posterior) (*pvi
 // have the prior's law along what no record tells.
 func (c centring) aware(p *protocol.Plan, state []int64, q *pvi.Posterior,
 	prior float64) (*pvi.Posterior, error) {
-	q = unshrunk(p, q, prior)
+	if p.Noise == protocol.NoiseNone {
+		return c.after(p, state, q)
+	}
+	schema, err := dataset.ParseSchema(c.schema)
+	if err != nil {
+		return nil, err
+	}
 	columns, measured, err := c.seen(state)
 	if err != nil {
 		return nil, err
 	}
-	if p.Noise != protocol.NoiseNone {
-		if measured != nil {
-			q = q.Longer(slices.Repeat([]float64{prior}, len(q.Mean())), columns.Longer(measured, c.variance(p)))
-		}
-		schema, err := dataset.ParseSchema(c.schema)
-		if err != nil {
-			return nil, err
-		}
-		q = q.Untold(schema.Levels(), prior)
+	priors := slices.Repeat([]float64{prior}, len(q.Mean()))
+	q = q.Told(schema.Levels()).Unshrunk(priors)
+	if measured != nil {
+		q = q.Longer(priors, columns.Longer(measured, c.variance(p)))
 	}
-	return c.after(p, state, q)
+	return c.after(p, state, q.Untold(prior))
 }
 
 // centringOf returns how an application measures; one without rounds for applications that don't.

@@ -132,18 +132,6 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 	return l.centring().aware(p, trace[len(trace)-1].Before, q, 1/l.PVI.PriorPrecision)
 }
 
-// unshrunk is a posterior with intervals that don't lean on the prior's mean, if the plan has noise. Without
-// any it is the posterior under the prior, of these variances, or of one for every weight.
-func unshrunk(p *protocol.Plan, q *pvi.Posterior, prior ...float64) *pvi.Posterior {
-	if p.Noise == protocol.NoiseNone {
-		return q
-	}
-	if len(prior) == 1 {
-		prior = slices.Repeat(prior, len(q.Mean()))
-	}
-	return q.Unshrunk(prior)
-}
-
 // NoiseAware implements Spec.
 func (g *GlobalVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, error) {
 	var all []pvi.Observation
@@ -191,16 +179,32 @@ func (s *Statistics) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Poster
 	if q, err = s.filled(q, state); err != nil {
 		return nil, err
 	}
+	if p.Noise == protocol.NoiseNone {
+		return q, nil
+	}
 	prior, err := s.Statistics.PriorOf(state, noise)
 	if err != nil {
 		return nil, err
-	}
-	if q = unshrunk(p, q, prior.Variance...); p.Noise == protocol.NoiseNone {
-		return q, nil
 	}
 	longer, err := s.Statistics.Longer(state, noise)
 	if err != nil {
 		return nil, err
 	}
-	return q.Longer(prior.Variance, longer), nil
+	wide := q.Told(s.Statistics.Levels).Unshrunk(prior.Variance).Longer(prior.Variance, longer)
+	wide = wide.Untold(s.untold(prior.Variance))
+	return wide.WithWeights(q.Mean(), wide.SD()), nil
+}
+
+// untold is the largest variance that a prior with these has along a shift of a category's levels against the
+// bias, given what is told. The means along it are those of the fit, which knows it.
+func (s *Statistics) untold(prior []float64) float64 {
+	most := 0.0
+	for _, l := range s.Statistics.Levels {
+		precision := 1 / prior[len(prior)-1]
+		for _, v := range prior[l[0]:l[1]] {
+			precision += 1 / v
+		}
+		most = max(most, float64(l[1]-l[0]+1)/precision)
+	}
+	return most
 }

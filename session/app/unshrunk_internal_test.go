@@ -5,35 +5,34 @@ import (
 	"slices"
 	"testing"
 
+	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
 	"choir/learn/stats"
 	"choir/protocol"
 )
 
-// TestUnshrunk: intervals go by each weight's own prior, as noisy statistics have, or by one for all, and
-// without noise they are the posterior's.
+// TestUnshrunk: without categories intervals don't lean on the prior's mean, and without noise they are the
+// posterior's.
 func TestUnshrunk(t *testing.T) {
 	m := &gauss.Moments{Mean: []float64{1, 2}, Variance: []float64{0.2, 0.2}}
 	q, err := pvi.Likelihood{Model: pvi.Logistic, Features: 2}.With(m, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	noisy := &protocol.Plan{Noise: protocol.NoiseParty}
-	for _, tc := range []struct {
-		plan  *protocol.Plan
-		prior []float64
-	}{{noisy, []float64{1}}, {noisy, []float64{1, 0.25}}} {
-		each := tc.prior
-		if len(each) == 1 {
-			each = []float64{1, 1}
-		}
-		if got, want := unshrunk(tc.plan, q, tc.prior...).SD(), q.Unshrunk(each).SD(); !slices.Equal(got, want) {
-			t.Errorf("prior %v: %v, want %v", tc.prior, got, want)
-		}
+	schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "a test", Missing: dataset.Refuse,
+		Unseen: dataset.Refuse, Target: dataset.Binary("ill", "no", "yes"),
+		Columns: []dataset.Column{dataset.Numeric("age", 0, 100)}}
+	canonical, err := schema.Canonical()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := unshrunk(&protocol.Plan{Noise: protocol.NoiseNone}, q, 1).SD(); !slices.Equal(got, q.SD()) {
-		t.Errorf("%v without noise, want %v", got, q.SD())
+	for noise, want := range map[protocol.Placement][]float64{
+		protocol.NoiseParty: q.Unshrunk([]float64{0.5, 0.5}).SD(), protocol.NoiseNone: q.SD()} {
+		got, err := centring{schema: canonical}.aware(&protocol.Plan{Noise: noise}, nil, q, 0.5)
+		if err != nil || !slices.Equal(got.SD(), want) {
+			t.Errorf("noise %v: %v (%v), want %v", noise, got.SD(), err, want)
+		}
 	}
 }
 

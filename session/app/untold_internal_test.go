@@ -9,6 +9,7 @@ import (
 	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
+	"choir/learn/stats"
 	"choir/protocol"
 )
 
@@ -41,5 +42,18 @@ func TestUntold(t *testing.T) {
 		if math.Abs(mean-c.mean) > 1e-9 || math.Abs(variance-c.variance) > 1e-9 {
 			t.Errorf("noise %v: mean %g, variance %g, want %g and %g", c.noise, mean, variance, c.mean, c.variance)
 		}
+	}
+}
+
+// TestStatisticsUntold: of a category's levels that noise hides, with priors of their own, the shift against
+// the bias has the prior's variance given the rest, and the mean is the fit's.
+func TestStatisticsUntold(t *testing.T) {
+	s := &Statistics{Statistics: stats.Config{Levels: [][2]int{{1, 3}}}}
+	// the precision of (0, 1, 1, -1)/sqrt(3) given the rest: (1/2 + 1/2 + 1/8)/3
+	if got := s.untold([]float64{9, 2, 2, 8}); math.Abs(got-3/1.125) > 1e-12 {
+		t.Errorf("variance %g, want %g", got, 3/1.125)
+	}
+	if got := (&Statistics{}).untold([]float64{9, 8}); got != 0 {
+		t.Errorf("variance %g without categories", got)
 	}
 }

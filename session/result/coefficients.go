@@ -43,6 +43,9 @@ type Coefficients struct {
 	// PriorCompared reports whether the plan was there, which has the prior.
 	PriorCompared bool          `json:"prior_compared"`
 	Coefficients  []Coefficient `json:"coefficients"`
+	// Differences are those of a category's levels from its first one, for which no row without a level is
+	// needed.
+	Differences []Coefficient `json:"differences,omitempty"`
 }
 
 // Coefficient is the change of the target, or of its log-odds, for one unit of a column;
@@ -88,8 +91,31 @@ func (f *ModelFile) Coefficients(p *protocol.Plan, level float64) (*Coefficients
 	if n := len(posterior.Mean()); n != schema.Dim() {
 		return nil, protocol.Fail(protocol.ClassInput, "model: %d weights of %d columns", n, schema.Dim())
 	}
-	c := &Coefficients{SchemaVersion: 1, Plan: f.Plan, Model: f.Predictive.Model, Target: schema.Target.Name,
-		Level: level, PriorCompared: p != nil}
+	c := f.described(schema)
+	c.Level, c.PriorCompared = level, p != nil
+	if f.Centres != nil {
+		schema = centre.Schema(schema, f.frame())
+	}
+	scale, names, moments := scalingOf(schema), coefficientNames(schema), momentsOf(posterior)
+	c.Coefficients = c.filled(names, scale.original(moments))
+	last := &c.Coefficients[len(names)-1]
+	last.OddsRatio, last.OddsRatioLower, last.OddsRatioUpper = nil, nil, nil
+	c.Differences = c.filled(differenceNames(schema, names), scale.differences(schema, moments))
+	if p == nil {
+		return c, nil
+	}
+	prior, err := f.prior(p)
+	if err != nil {
+		return nil, err
+	}
+	comparePrior(c.Coefficients, scale.original(prior))
+	comparePrior(c.Differences, scale.differences(schema, prior))
+	return c, nil
+}
+
+// described are coefficients without numbers.
+func (f *ModelFile) described(schema *dataset.Schema) *Coefficients {
+	c := &Coefficients{SchemaVersion: 1, Plan: f.Plan, Model: f.Predictive.Model, Target: schema.Target.Name}
 	if schema.Classification() {
 		c.Positive = schema.Target.Categories[1]
 	}
@@ -100,29 +126,7 @@ func (f *ModelFile) Coefficients(p *protocol.Plan, level float64) (*Coefficients
 	}
 	c.ObservationNote = f.Predictive.note(schema.Target)
 	c.LevelsNote = levelsNote(schema)
-	if f.Centres != nil {
-		schema = centre.Schema(schema, f.frame())
-	}
-	scale := scalingOf(schema)
-	c.fill(coefficientNames(schema), scale.original(momentsOf(posterior)))
-	if p == nil {
-		return c, nil
-	}
-	prior, err := f.prior(p)
-	if err != nil {
-		return nil, err
-	}
-	c.comparePrior(scale.original(prior))
-	return c, nil
-}
-
-// levelsNote tells what to compare the levels of a schema's categories with.
-func levelsNote(s *dataset.Schema) string {
-	if len(s.Levels()) == 0 {
-		return ""
-	}
-	return "compare those of one category with each other; rows hardly tell what moves all of them from the " +
-		"intercept"
+	return c
 }
 
 // linear returns an error unless the weights belong to columns.
@@ -150,19 +154,20 @@ func coefficientNames(s *dataset.Schema) []string {
 	return names
 }
 
-// fill sets the coefficients, their intervals and odds ratios.
-func (c *Coefficients) fill(names []string, m marginals) {
+// filled are coefficients of these names, with their intervals and odds ratios.
+func (c *Coefficients) filled(names []string, m marginals) (all []Coefficient) {
 	z := math.Sqrt2 * math.Erfinv(c.Level)
 	for j, name := range names {
 		k := Coefficient{Name: name, Mean: m.mean[j], SD: m.sd[j], Lower: m.mean[j] - z*m.sd[j],
 			Upper: m.mean[j] + z*m.sd[j]}
-		if c.Model == pvi.Logistic && j < len(names)-1 {
+		if c.Model == pvi.Logistic {
 			k.OddsRatio = exponential(k.Mean)
 			k.OddsRatioLower = exponential(k.Lower)
 			k.OddsRatioUpper = exponential(k.Upper)
 		}
-		c.Coefficients = append(c.Coefficients, k)
+		all = append(all, k)
 	}
+	return all
 }
 
 // exponential is e^v, nil if it overflows.
@@ -174,14 +179,14 @@ func exponential(v float64) *float64 {
 	return &e
 }
 
-// CSV returns the coefficients as a table with a line for each.
+// CSV returns the coefficients and differences as a table with a line for each.
 func (c *Coefficients) CSV() (header []string, rows [][]any) {
 	header = []string{"name", "mean", "sd", "lower", "upper"}
 	if c.Model == pvi.Logistic {
 		header = append(header, "odds_ratio", "odds_ratio_lower", "odds_ratio_upper")
 	}
 	header = append(header, "prior_only", "level", "privacy_noise_included")
-	for _, k := range c.Coefficients {
+	for _, k := range c.Rows() {
 		row := []any{k.Name, k.Mean, k.SD, k.Lower, k.Upper}
 		if c.Model == pvi.Logistic {
 			row = append(row, cell(k.OddsRatio), cell(k.OddsRatioLower), cell(k.OddsRatioUpper))

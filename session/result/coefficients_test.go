@@ -64,16 +64,17 @@ func TestCoefficientsByHand(t *testing.T) {
 			like: pvi.Likelihood{Model: pvi.Logistic, Family: gauss.MeanField, Features: 5},
 			want: []row{{"age", .1, .005}, {"dose", -.05, .01}, {"ward=A", .5, .3}, {"ward=B", -.5, .4},
 				// .25 - 2 * 40/20 + 1 * 10/20; .25 + 4 * .01 + .25 * .04
-				{"intercept", -3.25, math.Sqrt(.3)}}},
+				{"intercept", -3.25, math.Sqrt(.3)}, {"ward=B against ward=A", -1, .5}}},
 		{name: "linear", target: dataset.Standardised("cost", 0, 1000, 300, 50),
 			like: pvi.Likelihood{Model: pvi.Linear, Family: gauss.MeanField, Features: 5, NoiseSD: 1},
 			want: []row{{"age", 5, .25}, {"dose", -2.5, .5}, {"ward=A", 25, 15}, {"ward=B", -25, 20},
-				{"intercept", 300 - 50*3.25, 50 * math.Sqrt(.3)}}},
+				{"intercept", 300 - 50*3.25, 50 * math.Sqrt(.3)}, {"ward=B against ward=A", -50, 25}}},
 		{name: "linear, correlated", target: dataset.Numeric("cost", 200, 400), full: true,
 			like: pvi.Likelihood{Model: pvi.Linear, Family: gauss.Full, Features: 5, NoiseSD: 1},
 			want: []row{{"age", 10, .5}, {"dose", -5, 1}, {"ward=A", 50, 30}, {"ward=B", -50, 40},
-				// the covariance of age and bias is .02: .3 - 2 * 2 * .02
-				{"intercept", 300 - 100*3.25, 100 * math.Sqrt(.22)}}},
+				// the covariance of age and bias is .02: .3 - 2 * 2 * .02; that of the wards is .05
+				{"intercept", 300 - 100*3.25, 100 * math.Sqrt(.22)},
+				{"ward=B against ward=A", -100, 100 * math.Sqrt(.15)}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := &gauss.Moments{Mean: mean, Variance: variance}
@@ -81,12 +82,12 @@ func TestCoefficientsByHand(t *testing.T) {
 				m.Covariance = correlated(variance)
 			}
 			got, err := modelOf(t, patients(c.target), c.like, m).Coefficients(nil, .9)
-			if err != nil || len(got.Coefficients) != len(c.want) {
+			if err != nil || len(got.Coefficients) != len(c.want)-1 || len(got.Differences) != 1 {
 				t.Fatalf("%+v, %v", got, err)
 			}
 			const z = 1.6448536269514722
 			for i, w := range c.want {
-				k := got.Coefficients[i]
+				k := got.Rows()[i]
 				if k.Name != w.name || !near(k.Mean, w.mean) || !near(k.SD, w.sd) ||
 					!near(k.Lower, w.mean-z*w.sd) || !near(k.Upper, w.mean+z*w.sd) {
 					t.Errorf("%+v, want %+v", k, w)
@@ -96,7 +97,8 @@ func TestCoefficientsByHand(t *testing.T) {
 	}
 }
 
-// correlated has a covariance of .02 between the first weight and the last.
+// correlated has a covariance of .02 between the first weight and the last, and of .05 between the third and
+// the fourth.
 func correlated(variance []float64) *mat.SymDense {
 	n := len(variance)
 	c := mat.NewSymDense(n, nil)
@@ -104,6 +106,7 @@ func correlated(variance []float64) *mat.SymDense {
 		c.SetSym(i, i, v)
 	}
 	c.SetSym(0, n-1, .02)
+	c.SetSym(2, 3, .05)
 	return c
 }
 
@@ -315,9 +318,9 @@ func TestComparePrior(t *testing.T) {
 		{name: "narrow", mean: 3, sd: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			all := &Coefficients{Coefficients: []Coefficient{{Mean: c.mean, SD: c.sd}}}
-			all.comparePrior(marginals{mean: []float64{3}, sd: []float64{2}})
-			if got := all.Coefficients[0].PriorOnly; got != c.want {
+			all := []Coefficient{{Mean: c.mean, SD: c.sd}}
+			comparePrior(all, marginals{mean: []float64{3}, sd: []float64{2}})
+			if got := all[0].PriorOnly; got != c.want {
 				t.Errorf("%v, want %v", got, c.want)
 			}
 		})

@@ -8,15 +8,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"choir/learn/dataset"
-	"choir/learn/gauss"
 	"choir/learn/pvi"
 )
 
 // ownCovariance reports whether single weights have a covariance that isn't the predictive one in units of
-// SD: in the full family, counting the noise, with categories. What no record tells of them has the prior's
-// law.
+// SD: counting the noise, with categories. What no record tells of them has the prior's law.
 func (f *ModelFile) ownCovariance(schema *dataset.Schema) bool {
-	return f.NoiseIncluded && f.Predictive.Family == gauss.Full && len(schema.Levels()) > 0
+	return f.NoiseIncluded && len(schema.Levels()) > 0
 }
 
 // setCovariance keeps the covariance of single weights where it is their own.

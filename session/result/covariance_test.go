@@ -35,7 +35,7 @@ func levelModel(t *testing.T) *ModelFile {
 	}
 	f.Predictive = &Predictive{Likelihood: q.Likelihood(), Natural: q.Natural()}
 	f.NoiseIncluded = true
-	q = q.Untold(schema.Levels(), 1)
+	q = q.Told(schema.Levels()).Untold(1)
 	f.Mean, f.SD = q.Mean(), q.SD()
 	f.setCovariance(q, schema)
 	return f

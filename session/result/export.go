@@ -241,8 +241,8 @@ func (f *ModelFile) table() (header []string, rows [][]any) {
 	return header, rows
 }
 
-// arrays are the file's numbers by name: mean and sd by weight, natural, covariance in
-// the full family, draws by draw, then chain, and weight; header is the rest as JSON in UTF-8.
+// arrays are the file's numbers by name: mean and sd by weight, natural, covariance in the full family or
+// with categories, draws by draw, then chain, and weight; header is the rest as JSON in UTF-8.
 func (f *ModelFile) arrays() (dataset.Arrays, error) {
 	head := *f
 	head.Mean, head.SD, head.Covariance = nil, nil, nil
@@ -252,7 +252,7 @@ func (f *ModelFile) arrays() (dataset.Arrays, error) {
 		p.Natural = nil
 		head.Predictive = &p
 		all["sd"], all["natural"] = dataset.NewVector(f.SD), dataset.NewVector(f.Predictive.Natural)
-		if p.Family == gauss.Full {
+		if p.Family == gauss.Full || f.Covariance != nil {
 			posterior, err := f.posterior()
 			if err != nil {
 				return nil, err

@@ -26,28 +26,28 @@ type scaling struct {
 	factor    []float64 // of the encoded columns without the bias
 	direction []float64 // of the intercept, the bias last
 	shift     float64
+	unit      float64 // u
 }
 
 func scalingOf(schema *dataset.Schema) scaling {
-	var s scaling
-	unit := 1.0
+	s := scaling{unit: 1}
 	if t := schema.Target.Numeric; t != nil {
-		unit = t.Scale
+		s.unit = t.Scale
 		s.shift = t.Center
 	}
 	for _, c := range schema.Columns {
 		if r := c.Numeric; r != nil {
-			factor := unit / r.Scale
+			factor := s.unit / r.Scale
 			s.factor = append(s.factor, factor)
 			s.direction = append(s.direction, -factor*r.Center)
 			continue
 		}
 		for range c.Categories {
-			s.factor = append(s.factor, unit)
+			s.factor = append(s.factor, s.unit)
 			s.direction = append(s.direction, 0)
 		}
 	}
-	s.direction = append(s.direction, unit)
+	s.direction = append(s.direction, s.unit)
 	return s
 }
 
@@ -87,9 +87,7 @@ func momentsOf(q *pvi.Posterior) *gauss.Moments {
 	for i, sd := range m.Variance {
 		m.Variance[i] = sd * sd
 	}
-	if q.Likelihood().Family == gauss.Full {
-		m.Covariance = q.Covariance()
-	}
+	m.Covariance = q.Covariance()
 	return m
 }
 
@@ -133,9 +131,9 @@ const (
 )
 
 // comparePrior marks the coefficients that have about the prior's interval.
-func (c *Coefficients) comparePrior(prior marginals) {
-	for j := range c.Coefficients {
-		k := &c.Coefficients[j]
+func comparePrior(all []Coefficient, prior marginals) {
+	for j := range all {
+		k := &all[j]
 		below := normalCDF((k.Mean - z95*k.SD - prior.mean[j]) / prior.sd[j])
 		upTo := normalCDF((k.Mean + z95*k.SD - prior.mean[j]) / prior.sd[j])
 		k.PriorOnly = k.SD >= narrow*prior.sd[j] || upTo-below >= mostMass

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -25,7 +26,8 @@ const modelShowLong = `Print the coefficients of the model in DIR, a demonstrati
 folder with a session's results, on the original scale of the columns: the
 change of the target for one unit of a column, or of its log-odds for a logistic
 model, which also has odds ratios; for a category, against a row with none of
-the column's categories. The intercept is the prediction for zeros.
+the column's categories. The intercept is the prediction for zeros. Below it are
+the differences of each category's levels from its first one.
 
 Each coefficient has its mean, standard deviation and central interval; a line
 states whether these include the privacy noise, in which case they don't lean on
@@ -107,7 +109,8 @@ func coefficientsAs(format string, c *result.Coefficients) ([]byte, error) {
 	writeAligned(&b, columns(head, rows, 0, 1, 2, 3, 4))
 	fmt.Fprintln(&b)
 	if c.Logistic() {
-		writeAligned(&b, columns(head, rows[:len(rows)-1], 0, 5, 6, 7))
+		ratios := slices.Delete(slices.Clone(rows), len(c.Coefficients)-1, len(c.Coefficients)) // no intercept
+		writeAligned(&b, columns(head, ratios, 0, 5, 6, 7))
 		fmt.Fprintln(&b)
 	}
 	for _, n := range notes {
@@ -152,7 +155,7 @@ func coefficientTable(c *result.Coefficients) (head []string, rows [][]string) {
 	if c.Logistic() {
 		head = append(head, "odds ratio", "lower", "upper")
 	}
-	for i, k := range c.Coefficients {
+	for i, k := range c.Rows() {
 		name := k.Name
 		if k.PriorOnly {
 			name += " *"
