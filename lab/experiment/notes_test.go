@@ -24,7 +24,7 @@ func TestNotesNameSourceColumns(t *testing.T) {
 	want := []string{
 		"column age: 3 values outside their public range, clipped",
 		"column ward: 2 values of categories that the schema doesn't list",
-		"column age: 4 values missing, which count as the mean where a session measures it, and as 50 "+
+		"column age: 4 values missing, which count as the mean where a session measures it, and as 50 " +
 			"elsewhere",
 		"column ward: 1 values missing",
 		"5 rows left out for a missing value",

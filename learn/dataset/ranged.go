@@ -4,17 +4,22 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 )
 
-// RangedGenerator makes records with a label whose columns are as files of people have them: years, incomes,
-// counts and flags, of which round ranges are public and nothing else. Few fill their ranges, and few lie in
-// their middle. The squared correlation of a column with a factor that all have is Correlation, and its sign
-// is in turn. Logits have a standard deviation of about 1.5, and the one of a typical record has one of .7.
+// RangedGenerator makes records with a label, or a number, whose columns are as files of people have them:
+// years, incomes, counts and flags, of which round ranges are public and nothing else. Few fill their ranges,
+// and few lie in their middle. The squared correlation of a column with a factor that all have is
+// Correlation, and its sign is in turn. Logits have a standard deviation of about 1.5, and the one of a
+// typical record has one of .7. Effects of levels have one of .5.
 type RangedGenerator struct {
 	Rows        int
-	Features    int
+	Features    int     // that are numbers
 	Correlation float64 // in [0, 1)
+	Categories  int     // columns of two to six levels of different shares, after the numbers
+	Missing     float64 // share of the cells that are missing at random, in [0, 1)
+	Linear      bool    // the target is the logit with a standard deviation of .7, and its range is public
 	// Wider is how many times as wide the ranges of a quarter of the columns are; another quarter's are a
 	// third of that. Flags keep theirs. 0 is 1.
 	Wider float64
@@ -48,17 +53,28 @@ func rangedLaws(flag float64) []rangedLaw {
 	}
 }
 
-// Generate draws the rows.
-func (g RangedGenerator) Generate() (*Generated, error) {
+func (g RangedGenerator) validate() error {
 	like := Generator{Rows: g.Rows, Features: g.Features, Signal: 1, Correlation: g.Correlation}
 	if err := like.validate(); err != nil {
+		return err
+	}
+	switch {
+	case g.Correlation < 0:
+		return fmt.Errorf("dataset: generator: correlation %g is not in [0, 1)", g.Correlation)
+	case g.Categories < 0 || g.Categories > maxEncoded/maxLevels:
+		return fmt.Errorf("dataset: generator: %d categories, want 0 to %d", g.Categories, maxEncoded/maxLevels)
+	case !(g.Missing >= 0 && g.Missing < 1):
+		return fmt.Errorf("dataset: generator: a share of %g of the cells missing, want [0, 1)", g.Missing)
+	case g.Wider != 0 && !(g.Wider >= 1 && g.Wider <= 1e6):
+		return fmt.Errorf("dataset: generator: ranges are %g times as wide, want 1 to 1e6", g.Wider)
+	}
+	return nil
+}
+
+// Generate draws the rows.
+func (g RangedGenerator) Generate() (*Generated, error) {
+	if err := g.validate(); err != nil {
 		return nil, err
-	}
-	if g.Correlation < 0 {
-		return nil, fmt.Errorf("dataset: generator: correlation %g is not in [0, 1)", g.Correlation)
-	}
-	if g.Wider != 0 && !(g.Wider >= 1 && g.Wider <= 1e6) {
-		return nil, fmt.Errorf("dataset: generator: ranges are %g times as wide, want 1 to 1e6", g.Wider)
 	}
 	r := newRand(g.Seed, streamRanged)
 	laws, own := make([]rangedLaw, g.Features), make([]float64, g.Features+1)
@@ -79,8 +95,64 @@ func (g RangedGenerator) Generate() (*Generated, error) {
 	}
 	own[g.Features] = 0.7 * r.NormFloat64()
 	out.Weights[g.Features] += own[g.Features]
-	out.Records = g.records(laws, own, r)
+	all := make([]levelLaw, g.Categories)
+	for i := range all {
+		all[i] = drawLevels(r)
+		out.Schema.Columns = append(out.Schema.Columns, all[i].column(fmt.Sprintf("c%d", i+1)))
+		out.Weights = slices.Insert(out.Weights, len(out.Weights)-1, all[i].effects...)
+	}
+	if g.Missing > 0 {
+		out.Schema.Missing = Zero
+	}
+	if g.Linear {
+		out.Schema.Target = Numeric(generatedTarget, -targetReach, targetReach)
+		for i := range out.Weights {
+			out.Weights[i] /= out.Schema.Target.Numeric.Scale
+		}
+	}
+	out.Records = g.records(out.Schema, laws, all, own, r)
 	return out, nil
+}
+
+// A category has up to maxLevels levels, and a target that is a number lies within targetReach of 0.
+const (
+	maxLevels   = 6
+	targetReach = 12
+)
+
+// levelLaw is that of a category: its levels' shares and effects.
+type levelLaw struct{ shares, effects []float64 }
+
+func drawLevels(r *rand.Rand) (l levelLaw) {
+	all := 0.0
+	for range 2 + r.IntN(maxLevels-1) {
+		l.shares = append(l.shares, math.Exp(0.6*r.NormFloat64()))
+		l.effects = append(l.effects, 0.5*r.NormFloat64())
+		all += l.shares[len(l.shares)-1]
+	}
+	for i := range l.shares {
+		l.shares[i] /= all
+	}
+	return l
+}
+
+func (l levelLaw) column(name string) Column {
+	c := Column{Name: name}
+	for i := range l.shares {
+		c.Categories = append(c.Categories, fmt.Sprintf("l%d", i+1))
+	}
+	return c
+}
+
+// draw is a level.
+func (l levelLaw) draw(r *rand.Rand) int {
+	u := r.Float64()
+	for i, s := range l.shares {
+		if u -= s; u < 0 {
+			return i
+		}
+	}
+	return len(l.shares) - 1
 }
 
 // wider multiplies the width of the law's range, whose lower end stays unless the range has numbers on both
@@ -96,11 +168,13 @@ func (l rangedLaw) wider(by float64) rangedLaw {
 	return l
 }
 
-// records draws rows, whose logits are by the weights of columns about their laws' means.
-func (g RangedGenerator) records(laws []rangedLaw, weights []float64, r *rand.Rand) *Records {
+// records draws rows, whose logits are by the weights of columns about their laws' means, and by levels'
+// effects.
+func (g RangedGenerator) records(s *Schema, laws []rangedLaw, levels []levelLaw, weights []float64,
+	r *rand.Rand) *Records {
 	out := &Records{Name: "generated data"}
-	for i := range laws {
-		out.Header = append(out.Header, fmt.Sprintf("x%d", i+1))
+	for _, c := range s.Columns {
+		out.Header = append(out.Header, c.Name)
 	}
 	out.Header = append(out.Header, generatedTarget)
 	for n := range g.Rows {
@@ -113,8 +187,27 @@ func (g RangedGenerator) records(laws []rangedLaw, weights []float64, r *rand.Ra
 			logit += weights[i] * (x - l.mean)
 			sign = -sign
 		}
-		out.Cells = append(out.Cells, append(cells, label(r.Float64() < 1/(1+math.Exp(-logit)))))
+		for i, l := range levels {
+			at := l.draw(r)
+			cells = append(cells, s.Columns[len(laws)+i].Categories[at])
+			logit += l.effects[at]
+		}
+		for i := range cells {
+			if g.Missing > 0 && r.Float64() < g.Missing {
+				cells[i] = ""
+			}
+		}
+		out.Cells = append(out.Cells, append(cells, g.target(logit, r)))
 		out.Lines = append(out.Lines, n+2)
 	}
 	return out
+}
+
+// target is a label, or a number.
+func (g RangedGenerator) target(logit float64, r *rand.Rand) string {
+	if g.Linear {
+		y := min(targetReach, max(-targetReach, logit+0.7*r.NormFloat64()))
+		return strconv.FormatFloat(math.Round(1000*y)/1000, 'g', -1, 64)
+	}
+	return label(r.Float64() < 1/(1+math.Exp(-logit)))
 }

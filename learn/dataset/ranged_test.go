@@ -56,10 +56,63 @@ func TestRangedGenerator(t *testing.T) {
 	if widths[200] < 8 || widths[2000] < 2 || widths[6000] < 2 || widths[1] < 15 {
 		t.Errorf("ranges %v", widths)
 	}
-	for _, g := range []RangedGenerator{{Rows: 0, Features: 3}, {Rows: 3, Features: 0}, {Rows: 3, Features: 3,
-		Correlation: -0.1}, {Rows: 3, Features: 3, Correlation: 1}, {Rows: 3, Features: 3, Wider: 0.5}} {
+	for _, g := range []RangedGenerator{{Rows: 3, Features: 3, Categories: -1},
+		{Rows: 3, Features: 3, Missing: 1}, {Rows: 0, Features: 3}, {Rows: 3, Features: 0}, {Rows: 3, Features: 3,
+			Correlation: -0.1}, {Rows: 3, Features: 3, Correlation: 1}, {Rows: 3, Features: 3, Wider: 0.5}} {
 		if _, err := g.Generate(); err == nil {
 			t.Errorf("%+v: no error", g)
 		}
+	}
+}
+
+// TestRangedCategories: numbers follow the weights of encoded columns, with a mean residual of 0 within five
+// standard errors for every level, and a length of .7 within five; so many cells are missing, and no others
+// change what rows are.
+func TestRangedCategories(t *testing.T) {
+	const rows, share = 20_000, 0.1
+	g := RangedGenerator{Rows: rows, Features: 3, Categories: 2, Linear: true, Seed: 7}
+	made, err := g.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := made.Table()
+	if err != nil {
+		t.Fatal(err)
+	}
+	width, unit := made.Schema.Dim(), made.Schema.Target.Numeric.Scale
+	sum, n, square := make([]float64, width), make([]float64, width), 0.0
+	for i, y := range table.Y {
+		e := y * unit
+		for j, w := range made.Weights {
+			e -= unit * w * table.X[i*width+j]
+		}
+		square += e * e
+		for j := 3; j < width; j++ {
+			sum[j] += e * table.X[i*width+j]
+			n[j] += table.X[i*width+j]
+		}
+	}
+	if sd := math.Sqrt(square / rows); math.Abs(sd-0.7) > 5*0.7/math.Sqrt(2*rows) {
+		t.Errorf("residuals have the length %.4f, want .7", sd)
+	}
+	for j := 3; j < width; j++ {
+		if n[j] == 0 || math.Abs(sum[j]) > 5*0.7*math.Sqrt(n[j]) {
+			t.Errorf("column %d: residuals of %g records add up to %.2f", j, n[j], sum[j])
+		}
+	}
+	g.Missing = share
+	if made, err = g.Generate(); err != nil {
+		t.Fatal(err)
+	}
+	missing := 0
+	for _, cells := range made.Records.Cells {
+		for _, c := range cells {
+			if c == "" {
+				missing++
+			}
+		}
+	}
+	if want := share * 5 * rows; math.Abs(float64(missing)-want) > 5*math.Sqrt(want) {
+		t.Errorf("%d cells are missing, want about %g", missing, want)
 	}
 }

@@ -39,7 +39,10 @@ func Studies() []study.Study {
 			About: "the same in worlds whose rows, columns, correlations, parties and epsilon are the least or " +
 				"the largest, but for 50,000 rows of 60 columns"},
 		{Name: "calibration-ranges", Run: ranged,
-			About: "the same in eight worlds of skewed columns of which nothing but ranges is public"},
+			About: "the same in eleven worlds of skewed columns of which nothing but ranges is public"},
+		{Name: "calibration-categories", Run: categorical,
+			About: "the same in eight worlds of such columns with categories, of classes and of numbers, two of " +
+				"them with missing cells"},
 	}
 }
 
@@ -125,7 +128,8 @@ func (t *tally) draw(ctx context.Context, o study.Options, seed uint64, load loa
 func (t *tally) repeat(ctx context.Context, o study.Options, d *experiment.Data, truth []float64,
 	seed uint64) (err error) {
 	w := t.world
-	t.against = quality.Reference{Test: d.Test, Features: d.Schema.Dim(), Numbers: w.Linear, Truth: truth}
+	t.against = quality.Reference{Test: d.Test, Features: d.Schema.Dim(), Numbers: w.Linear, Truth: truth,
+		Levels: d.Schema.Levels()}
 	t.against.SD, err = quality.NonPrivate(d.Train, d.Schema.Dim(), w.Linear, noiseSD)
 	if err != nil {
 		return err

@@ -31,6 +31,9 @@ type Reference struct {
 	Numbers  bool      // targets are numbers
 	SD       float64   // mean standard deviation of the non-private posterior's weights; 0: none
 	Truth    []float64 // the weights that made the data; nil: unknown
+	// Levels has the first column of each category and the one after its last. In the place of its levels and
+	// of the intercept the coverage counts differences of levels from the first, which records tell.
+	Levels [][2]int
 }
 
 // Logistic is the reference of data with two classes.
@@ -75,7 +78,7 @@ func (r Reference) Score(name string, q *pvi.Posterior) (s study.Score, err erro
 			s.Width = floats.Sum(sd) / float64(len(sd)) / r.SD
 		}
 		if r.Truth != nil {
-			s.Coverage = Covered(q, r.Truth)
+			s.Coverage = r.covered(q)
 		}
 	}
 	if r.Numbers {
@@ -87,13 +90,46 @@ func (r Reference) Score(name string, q *pvi.Posterior) (s study.Score, err erro
 	return s, err
 }
 
+// covered are the shares of what is true that central intervals hold.
+func (r Reference) covered(q *pvi.Posterior) *[3]float64 {
+	if len(r.Levels) == 0 {
+		return Covered(q, r.Truth)
+	}
+	mean, variance, truth := differences(r.Levels, q, r.Truth)
+	return within(mean, variance, truth)
+}
+
+// differences are the marginals of the weights before the first category's, and of the differences of levels
+// from each category's first, with what is true of them.
+func differences(levels [][2]int, q *pvi.Posterior, known []float64) (mean, variance, truth []float64) {
+	m, c := q.Mean(), q.Covariance()
+	for j := range levels[0][0] {
+		mean, variance, truth = append(mean, m[j]), append(variance, c.At(j, j)), append(truth, known[j])
+	}
+	for _, l := range levels {
+		for i, j := l[0], l[0]+1; j < l[1]; j++ {
+			mean, truth = append(mean, m[j]-m[i]), append(truth, known[j]-known[i])
+			variance = append(variance, c.At(i, i)+c.At(j, j)-2*c.At(i, j))
+		}
+	}
+	return mean, variance, truth
+}
+
 // Covered are the shares of the true weights in central intervals of study.Levels.
 func Covered(q *pvi.Posterior, truth []float64) *[3]float64 {
+	variance := q.SD()
+	for j, sd := range variance {
+		variance[j] = sd * sd
+	}
+	return within(q.Mean(), variance, truth)
+}
+
+// within are the shares of numbers in central intervals of study.Levels of normal laws.
+func within(mean, variance, truth []float64) *[3]float64 {
 	c := new([3]float64)
-	sd := q.SD()
 	for j, w := range truth {
 		for k, level := range study.Levels() {
-			if math.Abs(q.Mean()[j]-w) <= math.Sqrt2*math.Erfinv(level)*sd[j] {
+			if math.Abs(mean[j]-w) <= math.Sqrt2*math.Erfinv(level)*math.Sqrt(variance[j]) {
 				c[k] += 1 / float64(len(truth))
 			}
 		}

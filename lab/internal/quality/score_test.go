@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"choir/learn/gauss"
@@ -38,6 +39,27 @@ func TestProbabilities(t *testing.T) {
 	if math.Abs(s.ECE-0.23106) > 1e-4 || s.Reliability[2].Rows != 2 || s.Reliability[7].Rows != 2 ||
 		math.Abs(s.Width-2) > 1e-9 || *s.Coverage != [3]float64{0, 1, 1} {
 		t.Errorf("%+v, coverage %v", s, s.Coverage)
+	}
+}
+
+// TestCoverageOfLevels: with a category the slope before it and the difference of its levels count, by their
+// covariance, and what moves both levels doesn't.
+func TestCoverageOfLevels(t *testing.T) {
+	m := &gauss.Moments{Mean: []float64{1, 5, 6, 2}, Variance: []float64{1, 100, 100, 100},
+		Covariance: mat.NewSymDense(4, []float64{1, 0, 0, 0, 0, 100, 99.5, -99, 0, 99.5, 100, -99,
+			0, -99, -99, 100})}
+	q, err := pvi.Likelihood{Model: pvi.Logistic, Features: 4}.With(m, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Reference{Features: 4, Truth: []float64{2.8, 50, 50.5, 90}, Levels: [][2]int{{1, 3}}}
+	// the slope is 1.8 standard deviations off, and the difference, whose variance is 1, is .5
+	if got := *r.covered(q); got != [3]float64{0.5, 0.5, 1} {
+		t.Errorf("%v", got)
+	}
+	r.Levels = nil
+	if got := *r.covered(q); got != [3]float64{0, 0, 0.25} {
+		t.Errorf("%v of single weights", got)
 	}
 }
 
