@@ -26,6 +26,7 @@ type Posterior struct {
 	single   *gauss.Moments
 	shrunk   []float64  // standard deviations of single weights before Unshrunk; nil: SD
 	untold   *mat.Dense // the projection on what Told left out; nil: nothing
+	fitted   []float64  // mean of single weights before Told; nil: Mean
 	rare     bool
 	measured *Measured
 }
@@ -148,8 +149,13 @@ func (p *Posterior) Natural() []float64 { return p.natural }
 // Mean returns the posterior mean of every weight.
 func (p *Posterior) Mean() []float64 { return p.weights().Mean }
 
-// PredictiveMean returns the mean of the weights that predict, where Mean has that of single weights.
-func (p *Posterior) PredictiveMean() []float64 { return p.moments.Mean }
+// Fitted returns the mean of single weights as they were fitted: that of Mean before Told.
+func (p *Posterior) Fitted() []float64 {
+	if p.fitted != nil {
+		return p.fitted
+	}
+	return p.Mean()
+}
 
 // SD returns the marginal posterior standard deviation of every weight.
 func (p *Posterior) SD() []float64 {

@@ -31,7 +31,7 @@ func (p *Posterior) Told(levels [][2]int) *Posterior {
 	on.Mul(basis.Slice(0, d, 0, len(levels)), basis.Slice(0, d, 0, len(levels)).T())
 	mean, covariance := across(on, p.Mean(), p.Covariance())
 	out := p.WithWeights(mean, p.SD()).WithCovariance(covariance)
-	out.untold = on
+	out.untold, out.fitted = on, p.Mean()
 	return out
 }
 

@@ -256,5 +256,5 @@ func (p *pviParty) propose(ctx context.Context, w protocol.Work) (pvi.Proposal, 
 	if !ok {
 		return p.learner.Propose(ctx, int(w.Round), w.Model, w.State)
 	}
-	return p.learner.ProposeResiduals(int(w.Round), q.PredictiveMean(), w.State)
+	return p.learner.ProposeResiduals(int(w.Round), q.Fitted(), w.State)
 }

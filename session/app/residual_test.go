@@ -41,8 +41,8 @@ func squaresAt(c rig.AppCase, weights []float64) (squares, shards int64) {
 	return squares, shards
 }
 
-// TestResidualsOfTheExported: the last round sums squares of residuals at the weights by which the session
-// would predict, and the exported posterior has the noise that it measures.
+// TestResidualsOfTheExported: the last round sums squares of residuals at the weights that the session has
+// fitted, and the exported posterior has the noise that it measures.
 func TestResidualsOfTheExported(t *testing.T) {
 	c := rig.AppCases(t)["residual"]
 	p := c.Plan(t, protocol.NoiseParty, func(*terms.Terms) {}).Session.Plan
@@ -54,7 +54,7 @@ func TestResidualsOfTheExported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	squares, shards := squaresAt(c, before.PredictiveMean())
+	squares, shards := squaresAt(c, before.Fitted())
 	if got := trace[3].Sum; got[0] != squares || got[1] <= 0 || got[1]%shards != 0 {
 		t.Errorf("sum %v, want %d of %d shards", got, squares, shards)
 	}
@@ -97,7 +97,7 @@ func TestResidualsAndEvaluation(t *testing.T) {
 		train, _ := e.Split(d)
 		learnt.Parts = append(learnt.Parts, train)
 	}
-	if squares, _ := squaresAt(learnt, before.PredictiveMean()); trace[4].Sum[0] != squares {
+	if squares, _ := squaresAt(learnt, before.Fitted()); trace[4].Sum[0] != squares {
 		t.Errorf("sum %d, want %d", trace[4].Sum[0], squares)
 	}
 	q, err := c.App.NoiseAware(p, trace)
