@@ -122,3 +122,28 @@ func TestReferenceOfStatistics(t *testing.T) {
 		t.Errorf("within the radius it is %.4f, too: the bound is not tried", within)
 	}
 }
+
+// TestAloneOfDroppedRows: a party alone learns by virtual clients, which refuse schemas that leave rows out;
+// the rows that a session has are those that are left.
+func TestAloneOfDroppedRows(t *testing.T) {
+	made, err := dataset.DefaultGenerator(false, 3).Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.Schema.Missing = dataset.Drop
+	d, err := Source{Records: made.Records, Schema: made.Schema, Seed: 3, Parties: 4, Train: 0.8}.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	canonical, err := made.Schema.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Features: made.Schema.Dim(), PriorPrecision: 1,
+		Clip: 1, Strategy: pvi.Dataset{}}
+	r := reference{data: d, app: &app.PVI{Version: 1, PVI: c, Schema: json.RawMessage(canonical)},
+		plan: &protocol.Plan{Delta: 1e-5, Rounds: 4, Noise: protocol.NoiseParty}, epsilon: 2}
+	if _, err := r.alonePrivate(); err != nil {
+		t.Error(err)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"choir/crypto/noise"
+	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
 	"choir/privacy"
@@ -175,7 +176,7 @@ func (r reference) alonePrivate() (fitting, error) {
 // alonePlan is a plan of two parties, of which one has all the rows and the other none: the
 // noise of each has to hide the sum by itself.
 func (r reference) alonePlan() (app.Spec, *protocol.Plan, error) {
-	schema, err := r.app.Encoding()
+	schema, err := r.encoded()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -223,6 +224,19 @@ func (r reference) alonePlan() (app.Spec, *protocol.Plan, error) {
 		}
 	}
 	return spec, p, err
+}
+
+// encoded is the plan's schema for rows that are encoded: none is left out any more.
+func (r reference) encoded() (*dataset.Schema, error) {
+	schema, err := r.app.Encoding()
+	if err != nil {
+		return nil, err
+	}
+	own := *schema
+	if own.Missing == dataset.Drop {
+		own.Missing = dataset.Zero
+	}
+	return &own, nil
 }
 
 // coarsest is the coarsest grid that a party alone has, in bits.

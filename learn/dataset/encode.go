@@ -246,8 +246,8 @@ func (e *encoder) label(cell string) (float64, error) {
 		if e.schema.Missing == Drop {
 			return 0, errDrop
 		}
-		return 0, &cellError{c.Name, fmt.Errorf("%w; leave out records without a target, or agree on "+
-			"missing = \"drop\"", ErrMissing)}
+		return 0, &cellError{c.Name, fmt.Errorf("%w; leave records without a target out of the file, or, for "+
+			"tables and learning at the dataset level, agree on missing = \"drop\"", ErrMissing)}
 	}
 	if c.Numeric == nil {
 		return 0, unseen(c)

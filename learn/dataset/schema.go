@@ -25,8 +25,9 @@ type Policy string
 const (
 	// Refuse rejects the value; the error names line and column.
 	Refuse Policy = "refuse"
-	// Zero encodes a missing number as the public centre and a missing or unseen
-	// category as a block of zeros, and counts it in Notes.
+	// Zero marks a missing number, which counts as the mean that rounds measure, or as the public
+	// centre where none do, encodes a missing or unseen category as a block of zeros, and counts it
+	// in Notes.
 	Zero Policy = "zero"
 	// Drop leaves the row out and counts it in Notes; for missing values only. The rows
 	// after it move up, so that a caller who assigns rows by position must not rely on one

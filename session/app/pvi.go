@@ -134,7 +134,8 @@ func (l *PVI) checkMissing() error {
 	}
 	if own := l.PVI.Strategy.Params(); own.Shards > 1 || own.Sampling == pvi.SamplingFixed {
 		return fmt.Errorf("the schema drops records with missing values, which moves others between shards " +
-			"or changes the size of a draw: missing must be zero or refuse")
+			"or changes the size of a draw: agree on missing = \"zero\", or on \"refuse\" and files without such " +
+			"records")
 	}
 	return nil
 }
