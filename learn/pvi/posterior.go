@@ -25,7 +25,7 @@ type Posterior struct {
 	// which predict; see NoiseAware.
 	single   *gauss.Moments
 	shrunk   []float64  // standard deviations of single weights before Unshrunk; nil: SD
-	untold   *mat.Dense // the projection on what Told left out; nil: nothing
+	untold   *mat.Dense // orthonormal basis, in columns, of what Told left out; nil: nothing
 	fitted   []float64  // mean of single weights before Told; nil: Mean
 	rare     bool
 	measured *Measured

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"choir/learn/gauss"
+	"choir/learn/pvi"
 )
 
 // TestUntoldIsExact compares with the exact posterior of linear regression on a column of numbers, two
@@ -131,6 +132,31 @@ func TestUntoldOfSingleWeights(t *testing.T) {
 	q := posteriorOf(t, &gauss.Moments{Mean: []float64{1, 2}, Variance: []float64{1, 1}})
 	if q.Told(nil) != q || q.Untold(prior) != q {
 		t.Error("another posterior without categories")
+	}
+}
+
+// TestUntoldOfManyWeights: of more weights than have a covariance the standard deviations are those that they
+// have with one.
+func TestUntoldOfManyWeights(t *testing.T) {
+	const d = pvi.MostCovaried + 1
+	levels := [][2]int{{2, 5}, {5, 7}, {7, 300}}
+	rnd := rand.New(rand.NewPCG(45, 2))
+	m := &gauss.Moments{Mean: make([]float64, d), Variance: make([]float64, d)}
+	covariance := mat.NewSymDense(d, nil)
+	for i := range d {
+		m.Mean[i], m.Variance[i] = rnd.NormFloat64(), 0.1+rnd.Float64()/2
+		covariance.SetSym(i, i, m.Variance[i])
+	}
+	q := posteriorOf(t, m)
+	if q.Told(levels).Untold(1).Covariance().At(2, 3) != 0 {
+		t.Error("a covariance of so many weights")
+	}
+	alone := q.Told(levels).Untold(1)
+	whole := q.WithCovariance(covariance).Told(levels).Untold(1)
+	for i, sd := range alone.SD() {
+		if math.Abs(sd-whole.SD()[i]) > 1e-12 || math.Abs(alone.Mean()[i]-whole.Mean()[i]) > 1e-12 {
+			t.Fatalf("weight %d: %g (%g), want %g (%g)", i, alone.Mean()[i], sd, whole.Mean()[i], whole.SD()[i])
+		}
 	}
 }
 

@@ -8,13 +8,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"choir/learn/dataset"
+	"choir/learn/gauss"
 	"choir/learn/pvi"
 )
 
 // ownCovariance reports whether single weights have a covariance that isn't the predictive one in units of
-// SD: counting the noise, with categories. What no record tells of them has the prior's law.
+// SD: counting the noise, with categories. What no record tells of them has the prior's law. Of many weights
+// in the mean-field family there is none.
 func (f *ModelFile) ownCovariance(schema *dataset.Schema) bool {
-	return f.NoiseIncluded && len(schema.Levels()) > 0
+	return f.NoiseIncluded && len(schema.Levels()) > 0 &&
+		(f.Predictive.Family == gauss.Full || len(f.Mean) <= pvi.MostCovaried)
 }
 
 // setCovariance keeps the covariance of single weights where it is their own.
