@@ -87,7 +87,9 @@ func momentsOf(q *pvi.Posterior) *gauss.Moments {
 	for i, sd := range m.Variance {
 		m.Variance[i] = sd * sd
 	}
-	m.Covariance = q.Covariance()
+	if q.Likelihood().Family == gauss.Full || len(m.Mean) <= pvi.MostCovaried {
+		m.Covariance = q.Covariance()
+	}
 	return m
 }
 
