@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -73,8 +74,18 @@ func (f *ModelFile) covariance(schema *dataset.Schema) (*mat.SymDense, error) {
 			return nil, fmt.Errorf("%w: variance %d isn't that of sd", errCovariance, i)
 		}
 	}
-	if !new(mat.Cholesky).Factorize(c) {
+	if !definite(c) {
 		return nil, fmt.Errorf("%w: it isn't positive definite", errCovariance)
 	}
 	return c, nil
+}
+
+// definite reports whether a matrix has no eigenvalue below 0, but for rounding: what is untold of levels may
+// be so long next to their differences that these are lost in it.
+func definite(c *mat.SymDense) bool {
+	if new(mat.Cholesky).Factorize(c) {
+		return true
+	}
+	var e mat.EigenSym
+	return e.Factorize(c, false) && slices.Min(e.Values(nil)) >= -1e-12*mat.Trace(c)
 }

@@ -113,3 +113,15 @@ func TestCovarianceRefuses(t *testing.T) {
 		t.Errorf("an altered covariance: %v", err)
 	}
 }
+
+// TestLongUntold: a file is read in which what is untold of two levels is so long that their difference is
+// lost in the rounding of the covariance.
+func TestLongUntold(t *testing.T) {
+	f := levelModel(t)
+	f.SD = []float64{1, 1e8, 1e8, 1e8}
+	level := []float64{0, 1e16, 1e16, -1e16}
+	f.Covariance = [][]float64{{1, 0, 0, 0}, level, level, {0, -1e16, -1e16, 1e16}}
+	if err := f.check(); err != nil {
+		t.Error(err)
+	}
+}
