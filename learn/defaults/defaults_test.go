@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"choir/learn/dataset"
+	"choir/learn/pvi"
 )
 
 // world is the facts of a plan over standardised columns whose noise is about that of
@@ -267,21 +268,51 @@ func TestJudge(t *testing.T) {
 // mean step, and where the noise decides the damping is small and the first bound isn't larger.
 func TestNewton(t *testing.T) {
 	f := world(300, 16_000, 20, 1)
-	many := f.Newton(0)
+	many := f.Newton(0, 0)
 	f.Parties, f.Records = 4, 16_000
-	few := f.Newton(0)
+	few := f.Newton(0, 0)
 	if !(many.Damping > 0.5 && few.Damping < 0.2 && few.Doublings == 0 && few.Noise > 5*many.Noise) {
 		t.Errorf("%+v, %+v", many, few)
 	}
 	f = world(300, 300_000, 20, 1)
-	large := f.Newton(0)
+	large := f.Newton(0, 0)
 	if !(large.StepBound < many.StepBound && large.Noise < many.Noise && large.Doublings > 0) {
 		t.Errorf("large parties %+v, small ones %+v", large, many)
 	}
 	for _, n := range []int64{300, 3_000, 3_000_000} {
-		s := world(300, n, 40, 1).Newton(4)
+		s := world(300, n, 40, 1).Newton(4, 0)
 		if !(s.StepBound > 0 && s.Clip > 0 && s.Damping > 0 && s.Damping <= 1 && s.Precision > 0) {
 			t.Errorf("%d records: %+v", n, s)
+		}
+	}
+}
+
+// TestNewtonBounds: bounds are tight where the noise is long over the parties' own errors, and what they
+// keep of a step is known. A bound that a plan names has its own share, and rounds that it names leave half
+// of them with the last bound.
+func TestNewtonBounds(t *testing.T) {
+	loud, quiet := world(300, 16_000, 20, 1), world(300, 16_000, 20, 100)
+	tight, loose := loud.Newton(0, 0), quiet.Newton(0, 0)
+	if got := tight.StepBound / loose.StepBound; math.Abs(got-stepTight/stepSlack) > 0.01 {
+		t.Errorf("bounds %v and %v", tight.StepBound, loose.StepBound)
+	}
+	if !(tight.Kept < 0.6 && loose.Kept > 0.8) {
+		t.Errorf("kept %v and %v", tight.Kept, loose.Kept)
+	}
+	few := world(3_000, 30_000, 20, 1) // records each
+	if s := few.Newton(0, 0); s.Kept != loose.Kept {
+		t.Errorf("of many parties of few records %v are kept", s.Kept)
+	}
+	named := loud.Newton(0, loose.StepBound)
+	if named.StepBound != loose.StepBound || named.Kept != loose.Kept || named.Noise <= tight.Noise {
+		t.Errorf("%+v, not tight %+v", named, loose)
+	}
+	for _, rounds := range []int{1, 4, 8, 40} {
+		f := world(300, 3_000_000, 20, 8)
+		f.Rounds = rounds
+		s := f.Newton(0, 0)
+		if s.Rounds != rounds || 2*pvi.RoundsOfBound*s.Doublings > rounds {
+			t.Errorf("%d rounds: %+v", rounds, s)
 		}
 	}
 }
@@ -317,7 +348,7 @@ func TestNewtonOutlook(t *testing.T) {
 	if got := world(300, 16_000, 20, 1).NewtonOutlook(0); got != "" {
 		t.Error(got)
 	}
-	if got := world(10, 16_000, 20, 1).NewtonOutlook(0); !strings.Contains(got, "it takes about 114 parties") {
+	if got := world(10, 16_000, 20, 1).NewtonOutlook(0); !strings.Contains(got, "it takes about 90 parties") {
 		t.Error(got)
 	}
 	if got := (Facts{Parties: 3, Norm: 2, Spread: 1}).NewtonOutlook(0); got != "" {

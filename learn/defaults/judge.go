@@ -224,7 +224,7 @@ func (f Facts) Outlook(dataset bool) string {
 // near the true weights, and so is the bound: the noise of the mean step is shorter if the
 // parties are enough for the number of columns.
 func (f Facts) NewtonOutlook(curve float64) string {
-	least := f.Newton(curve).Least
+	least := f.Newton(curve, 0).Least
 	if f.Noise == 0 || float64(f.Parties) >= least {
 		return ""
 	}

@@ -16,6 +16,8 @@ type Numbers struct {
 	Observed float64        // that of predictions, measured or not
 	Records  float64        // at least 1
 	Seen     *Residuals     // of the means; nil: there were no residual rounds
+	// Margin is by how many standard deviations a gain may be less than expected; 0: 1.5.
+	Margin float64
 }
 
 const (
@@ -26,7 +28,7 @@ const (
 
 // Sure returns moments whose predictions are sure not to lose: of the shares of the mean and of the variances
 // up to the prior's the pair whose log-likelihood is expected to gain most over the prior's predictive, of
-// those that lose at most slack a record even if they gain margin standard deviations less. The prior's
+// those that lose at most slack a record even if they gain Margin standard deviations less. The prior's
 // predictive itself gains 0. Derivation: methods.md, section 14.
 func (n Numbers) Sure() *gauss.Moments {
 	prior := n.Scales.Precisions(n.Prior, len(n.Weights.Mean))
@@ -36,6 +38,9 @@ func (n Numbers) Sure() *gauss.Moments {
 	for i, c := range columns {
 		own += c * n.Weights.Variance[i]
 		whole += c / prior[i]
+	}
+	if g.margin = n.Margin; g.margin == 0 {
+		g.margin = margin
 	}
 	share, variance := g.best(own, max(own, whole))
 	toPrior := 1.0
@@ -67,6 +72,7 @@ type outlook struct {
 	square float64 // mean square of predictions by the whole mean
 	error  spread  // mean square of its residuals
 	along  float64 // variance of the mean product of predictions and their errors
+	margin float64 // standard deviations by which a gain may be less than expected
 }
 
 // spread is the mean and the standard deviation of a law.
@@ -116,7 +122,7 @@ func (g outlook) best(low, high float64) (share, variance float64) {
 		for j := range variances + 1 {
 			s, v := float64(i)/shares, low*math.Pow(high/low, float64(j)/variances)
 			e := g.gains(s, v)
-			if e.mean > best && e.mean-margin*e.sd >= -slack {
+			if e.mean > best && e.mean-g.margin*e.sd >= -slack {
 				best, share, variance = e.mean, s, v
 			}
 		}

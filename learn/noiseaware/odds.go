@@ -13,16 +13,19 @@ import (
 // mean of log cosh (l/2).
 type rises []float64
 
-// share is the largest share of the logits, up to 1, that loses little even if it gains less than expected.
-// loss is the mean of log cosh (l/2) of a share.
-func (r rises) share(loss func(k float64) float64) float64 {
+// sureOdds is by how many of the draws' standard deviations a rise may be less than its mean.
+const sureOdds = 2
+
+// share is the largest share of the logits, up to 1, that loses at most lost of a record even if it gains
+// less than expected. loss is the mean of log cosh (l/2) of a share.
+func (r rises) share(lost float64, loss func(k float64) float64) float64 {
 	mean, square := 0.0, 0.0
 	for _, x := range r {
 		mean += x / float64(len(r))
 		square += x * x / float64(len(r))
 	}
-	sure := mean - margin*math.Sqrt(max(0, square-mean*mean))
-	return largest(func(k float64) bool { return k*sure-loss(k) >= -slack })
+	sure := mean - sureOdds*math.Sqrt(max(0, square-mean*mean))
+	return largest(func(k float64) bool { return k*sure-loss(k) >= -lost })
 }
 
 // shorten shortens the slopes and the intercept, the last weight, of a mean of classes to the shares that are
@@ -45,11 +48,11 @@ func shorten(m *gauss.Moments, weights [][]float64, ranged bool) {
 	}
 	if ranged {
 		floats.Add(across, along)
-		floats.Scale(across.share(func(k float64) float64 { return meanLogCosh(k*alone/2, k*sd/2) }), m.Mean)
+		floats.Scale(across.share(slack, func(k float64) float64 { return meanLogCosh(k*alone/2, k*sd/2) }), m.Mean)
 		return
 	}
-	floats.Scale(across.share(func(k float64) float64 { return meanLogCosh(0, k*sd/2) }), slopes)
-	m.Mean[last] *= along.share(func(k float64) float64 { return logCosh(k * math.Abs(alone) / 2) })
+	floats.Scale(across.share(slack/2, func(k float64) float64 { return meanLogCosh(0, k*sd/2) }), slopes)
+	m.Mean[last] *= along.share(slack/2, func(k float64) float64 { return logCosh(k * math.Abs(alone) / 2) })
 }
 
 // meanLogCosh is the mean of log cosh over a normal law.

@@ -26,8 +26,9 @@ type Steps struct {
 	Parties              []float64 // R
 	// Observed is the variance of an observation by the plan, of a linear model; 0: of classes.
 	Observed float64
-	// Expected is the slope of a party's steps without the bound that the plan expects, in (0, 1).
-	Expected float64
+	// Expected is the slope of a party's steps without the bound that the plan expects, in (0, 1), and Kept the
+	// share of it that the least bound is expected to keep near the true weights, in (0, 1].
+	Expected, Kept float64
 	// Chance is by how many standard deviations of its squared length the noise on a mean is taken for
 	// longer than expected.
 	Chance float64
@@ -42,10 +43,49 @@ type Steps struct {
 // Constants of the law of slopes, by their log odds.
 const (
 	doubt  = 0.25 // relative standard deviation of Expected
-	blur   = 1.5  // most of that
+	blur   = 0.6  // most of that, of classes
+	looser = 0.4  // of numbers: what that adds, since plans do not know how long residuals are
+	closer = 0.7  // of numbers: plans expect residuals that are as long as the target
 	uneven = 0.4  // standard deviation between the weights
 	ranged = 0.8  // the same where columns' deviations differ, by factors of up to about three
 )
+
+// SlopeKept is about the share of a vector's slope that a bound of r times its expected length keeps: the
+// derivative of E min(1, r/|u|) u by the mean of u near 0, for normal vectors u of mean square length 1. It
+// is r (1-1/d) E 1/|u| for short bounds and 1 for long ones. Ranges: r > 0.
+func SlopeKept(r float64) float64 {
+	if r > 1 {
+		return 1 / math.Sqrt(math.Sqrt(1+math.Pow(r, -4)))
+	}
+	return r / math.Sqrt(math.Sqrt(1+math.Pow(r, 4)))
+}
+
+// uncut is the largest Kept that tells how long a step is.
+const uncut = 0.99
+
+// common are the log odds of all slopes, by a standard normal number. They are the logarithm of what the
+// records tell over the prior.
+func (t Steps) common(z float64) float64 {
+	odds := math.Log(t.Expected / (1 - t.Expected))
+	sd := min(blur, doubt/(1-t.Expected))
+	if t.Bent == 0 {
+		return odds + closer + (sd+looser)*z
+	}
+	return odds + sd*z
+}
+
+// left is a (1-a) for the slope a of these log odds: the variance of a party's own error along a weight, in
+// prior variances.
+func left(odds float64) float64 {
+	a := 1 / (1 + math.Exp(-odds))
+	return a * (1 - a)
+}
+
+// own is the length of a party's own error that the plan expects.
+func (t Steps) own() float64 {
+	k := min(t.Kept, uncut)
+	return slices.Min(t.Bounds) * math.Sqrt(math.Sqrt(1-math.Pow(k, 4))) / k
+}
 
 // Posterior returns the posterior that predicts, each weight by itself, and the means and variances of single
 // weights: of a linear model about its means, of a logistic one about their own, since its predictions need
@@ -121,19 +161,23 @@ func (t Steps) judged(mean []float64) []float64 {
 	return mean
 }
 
+// sureNumbers is by how many standard deviations the gain of numbers may be less than expected. Their errors
+// are squared, and means that noise has moved lose by far more than those of classes.
+const sureNumbers = 2.5
+
 // sure are moments of numbers whose predictions are sure not to lose to those of a prior of nearly the
 // variance. Columns have the mean square 1: precisions of 1 are those of as many records as Observed.
 func (t Steps) sure(m, single *gauss.Moments) *gauss.Moments {
 	n := Numbers{Diagonal: Diagonal{Prior: t.Prior / nearly, Precision: make([]float64, len(m.Mean)),
 		PrecisionNoise: make([]float64, len(m.Mean))}, Weights: m, Single: single, Assumed: t.Observed,
-		Observed: t.Observed, Records: t.Observed}
+		Observed: t.Observed, Records: t.Observed, Margin: sureNumbers}
 	floats.AddConst(1, n.Precision)
 	return n.Sure()
 }
 
 // few reports whether parties have fewer records than about twice the weights. Then slopes of some directions
 // are far below the mean, which the law does not know: intervals count all doubts in full.
-func (t Steps) few() bool { return t.Expected < 0.5 }
+func (t Steps) few() bool { return t.Expected < 0.625 }
 
 // shortened has the means of m, and the mean squares of weights with the law wide about its own means made as
 // short, at most the prior's variance. Both laws are of chains: the errors of their draws don't count twice.
@@ -209,8 +253,9 @@ func (t Steps) sample(p prior, each func(weights []float64)) *gauss.Moments {
 	return m
 }
 
-// guess are weights, and the slopes of a party's steps in their coordinates.
-type guess struct{ weights, slopes []float64 }
+// guess are weights, the slopes of a party's steps in their coordinates without bounds, and what the bound of
+// each round keeps of them near the weights.
+type guess struct{ weights, slopes, kept []float64 }
 
 // prior is that of weights and slopes: weights have a standard deviation between low and high. Where columns
 // are in doubt the intercept makes up for their means, and a single weight is in its column's own length,
@@ -229,7 +274,7 @@ func (t Steps) decode(g *guess, x []float64, p prior) {
 	if t.Ranged {
 		between = ranged
 	}
-	common := math.Log(t.Expected/(1-t.Expected)) + min(blur, doubt/(1-t.Expected))*x[2*d+1]
+	common := t.common(x[2*d+1])
 	off := 0.0
 	for i := range d {
 		g.weights[i] = scale * x[i]
@@ -245,29 +290,41 @@ func (t Steps) decode(g *guess, x []float64, p prior) {
 		g.slopes[i] = 1 / (1 + math.Exp(-odds))
 	}
 	g.weights[d-1] = math.Sqrt(scale*scale+off) * x[d-1]
+	g.kept = g.kept[:0]
+	own := t.own() * math.Sqrt(left(common)/(t.Expected*(1-t.Expected)))
+	for _, b := range t.Bounds {
+		g.kept = append(g.kept, SlopeKept(b/own))
+	}
 }
 
 const (
 	rough = 0.1 // relative error of slopes by the law of bounded steps
-	spare = 1.2 // the last rounds' bound over a step near the true weights, by a plan's defaults
+	spare = 1.2 // of a party's own error over what a plan expects
+	// skew is the distance between the mean of parties' estimates of a weight of classes and the point from
+	// which shortened steps add up to 0, over the parts of the slopes that the prior and the bound take. With
+	// n records of a party it was .66/sqrt(n) of the estimates' standard deviation for short bounds.
+	skew = 0.15
 )
 
 // doubts are the variances of a round's sum and slope in one coordinate: of their noise, and of the law's
-// errors. Without noise the steps near the true weights add up to the parties' own errors, as long as a
-// plan expects such steps to be, for a logistic model as long as their bound. These and the error of slopes
-// are the same in all rounds. Curvatures change on the way.
+// errors. Without noise the steps near the true weights add up to the parties' own errors, at most as long
+// as a round's bound, and to what shortening skewed errors leaves. These and the error of slopes are the
+// same in all rounds. Curvatures change on the way.
 func (t Steps) doubts() (sums, slopes []float64) {
 	rounds := float64(len(t.Points))
 	last := t.Points[len(t.Points)-1]
-	b := slices.Min(t.Bounds)
-	if t.Bent == 0 && !t.few() {
-		b /= spare
+	off := 0.0
+	if t.Bent != 0 {
+		off = skew * (1 - t.Expected) * (1 - t.Kept) * t.Expected
 	}
 	for s, p := range t.Points {
-		k, way := t.Parties[s], t.Bent*floats.Distance(p, last, 2)
-		own := rounds*k*b*b + k*k*way*way
-		sums = append(sums, t.SumNoise[s]+own/float64(len(p)))
-		slopes = append(slopes, t.SlopeNoise[s]+rounds*rough*rough*k*k+k*k*way*way/float64(len(p)))
+		own := min(t.Bounds[s], spare*t.own())
+		kept := SlopeKept(t.Bounds[s] / t.own())
+		k, way := t.Parties[s], kept*t.Bent*floats.Distance(p, last, 2)
+		sums = append(sums, t.SumNoise[s]+(rounds*k*own*own+k*k*way*way)/float64(len(p))+
+			rounds*math.Pow(k*kept*off, 2))
+		slopes = append(slopes, t.SlopeNoise[s]+
+			k*k*(rounds*rough*rough*kept*kept+way*way/float64(len(p))))
 	}
 	return sums, slopes
 }
@@ -281,19 +338,19 @@ type law struct {
 func (l law) logLikelihood(g *guess) float64 {
 	total := 0.0
 	for s, p := range l.Points {
-		bound := l.Bounds[s]
+		bound, kept := l.Bounds[s], g.kept[s]
 		length := 0.0 // squared, in bounds
 		for i, w := range g.weights {
-			v := g.slopes[i] * (w - p[i]) / bound
+			v := kept * g.slopes[i] * (w - p[i]) / bound
 			length += v * v
 		}
 		scale := l.Parties[s] / math.Sqrt(1+length)
 		var sums, slopes float64
 		for i, w := range g.weights {
-			v := g.slopes[i] * (w - p[i]) / bound
+			v := kept * g.slopes[i] * (w - p[i]) / bound
 			e := l.Sums[s][i] - scale*bound*v
 			sums += e * e
-			e = l.Slopes[s][i] - scale*g.slopes[i]*(1-v*v/(1+length))
+			e = l.Slopes[s][i] - scale*kept*g.slopes[i]*(1-v*v/(1+length))
 			slopes += e * e
 		}
 		total -= sums/(2*l.sums[s]) + slopes/(2*l.slopes[s])

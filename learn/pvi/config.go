@@ -114,10 +114,13 @@ type Config struct {
 	// the weights that NoiseAware finds, by which it measures the noise of an observation. 0: none do.
 	ResidualFrom int
 	// StepBound, with Newton, is the L2 bound on a party's step in the weights after the first
-	// rounds; otherwise 0. That of the first round is 2^StepDoublings times as much, and every
-	// round halves it.
+	// rounds; otherwise 0. That of the first rounds is 2^StepDoublings times as much, and every
+	// RoundsOfBound rounds halve it.
 	StepBound     float64
 	StepDoublings int
+	// StepKept, with Newton, is the share of a step's slope that StepBound is expected to keep near the true
+	// weights, in [2^-10, 1]; otherwise 0.
+	StepKept float64
 }
 
 // Validate returns an error that names every field that is out of range or contradicts

@@ -21,41 +21,54 @@ import (
 // is stepPart of Clip. The second half is the slopes, the diagonal of the derivative of
 // the clipped step by -m, each in [0, 1]: how far parties' data determine each
 // weight. A term has no private factor: it is a function of m and the party's records, and
-// its norm is at most Clip.
+// its norm is at most Clip. Slopes have a tenth of its square, since their noise counts by the way
+// that is left to the weights, and that of the steps in full.
 //
 // The public mean moves by the sum of the steps. Precisions stay those of the start.
 
 // Shares of a term's norm.
 var (
-	stepPart  = math.Sqrt(0.7)
-	slopePart = math.Sqrt(0.3)
+	stepPart  = math.Sqrt(0.9)
+	slopePart = math.Sqrt(0.1)
 )
 
 // newton reports whether parties send Newton steps.
 func (c Config) newton() bool { return c.params().Optimiser == Newton }
 
+// RoundsOfBound is how many rounds have the same bound, until it is StepBound: a step along a sum that is
+// half noise leaves about .7 of the way, and two leave half of it.
+const RoundsOfBound = 2
+
 // doublings is by how many factors of 2 a round's bound on a step exceeds StepBound.
-func (c Config) doublings(round int) int { return max(0, c.StepDoublings-(round-1)) }
+func (c Config) doublings(round int) int { return max(0, c.StepDoublings-(round-1)/RoundsOfBound) }
 
 // maxDoublings bounds StepDoublings.
 const maxDoublings = 24
 
 // StepScale is the factor on a round's sums besides the damping: 1 but in the first rounds of
-// Newton steps.
-func (c Config) StepScale(round int) float64 { return math.Ldexp(1, c.doublings(round)) }
+// Newton steps. A bound that is larger keeps nearly all of the slope.
+func (c Config) StepScale(round int) float64 {
+	if k := c.doublings(round); k > 0 {
+		return math.Ldexp(c.StepKept, k)
+	}
+	return 1
+}
 
 // stepBound is the bound on a step in a round.
 func (c Config) stepBound(round int) float64 { return math.Ldexp(c.StepBound, c.doublings(round)) }
 
 func (c Config) checkNewton(bad badField) {
 	if !c.newton() {
-		if c.StepBound != 0 || c.StepDoublings != 0 {
-			bad("step_bound, step_doublings", c.StepBound, `0 without optimiser "newton"`)
+		if c.StepBound != 0 || c.StepDoublings != 0 || c.StepKept != 0 {
+			bad("step_bound, step_doublings, step_kept", c.StepBound, `0 without optimiser "newton"`)
 		}
 		return
 	}
 	if !(c.StepBound >= 0x1p-20 && c.StepBound <= 0x1p20) {
 		bad("step_bound", c.StepBound, `2^-20 to 2^20 with optimiser "newton"`)
+	}
+	if !(c.StepKept >= 0x1p-10 && c.StepKept <= 1) {
+		bad("step_kept", c.StepKept, `2^-10 to 1 with optimiser "newton"`)
 	}
 	if c.StepDoublings < 0 || c.StepDoublings > maxDoublings {
 		bad("step_doublings", c.StepDoublings, fmt.Sprintf("0 to %d", maxDoublings))
@@ -132,7 +145,10 @@ func (l *Learner) newtonTerm(round int, m []float64) (term []float64, clipped bo
 func (c Config) foldNewton(round int, raw, sum []int64) ([]int64, error) {
 	next := append([]int64(nil), raw...)
 	d := c.Weights()
-	k := c.dampingUnits(round) << c.doublings(round)
+	k := c.dampingUnits(round)
+	if bits := c.doublings(round); bits > 0 {
+		k = max(1, int64(math.RoundToEven(c.StepKept*float64(k)))) << bits
+	}
 	if i := addScaled(next[:d], raw[:d], k, sum[:d]); i >= 0 {
 		return nil, fmt.Errorf("fold of round %d, coordinate %d: %w", round, i, ErrOverflow)
 	}
@@ -200,8 +216,9 @@ func (c Config) addSteps(t *noiseaware.Steps, o Observation) error {
 	t.SlopeNoise = append(t.SlopeNoise, o.Variance*slopeUnit*slopeUnit)
 	t.Bounds = append(t.Bounds, bound)
 	t.Parties = append(t.Parties, float64(o.Parties))
-	expected := 0.8 * (c.PriorPrecision + c.StartPrecision) * c.StepBound / (stepPart * c.Clip)
+	expected := (c.PriorPrecision + c.StartPrecision) * c.StepBound / (stepPart * c.Clip * c.StepKept)
 	t.Expected = min(steepest, expected/float64(o.Parties))
+	t.Kept = c.StepKept
 	t.Scale = o.Scale
 	t.Ranged = o.Ranged && c.Model == Logistic
 	if t.Ranged {

@@ -19,6 +19,7 @@ func newtonConfig() Config {
 	c.StartPrecision = 20
 	c.StepBound = 2
 	c.StepDoublings = 1
+	c.StepKept = 1
 	c.Strategy = Dataset{Fit: Fit{Optimiser: Newton, Steps: 1, LearningRate: 1}}
 	return c
 }
@@ -149,6 +150,8 @@ func TestNewtonFits(t *testing.T) {
 		"no bound":      func(c *Config) { c.StepBound = 0 },
 		"no clip":       func(c *Config) { c.Clip = 0 },
 		"doublings":     func(c *Config) { c.StepDoublings = -1 },
+		"nothing kept":  func(c *Config) { c.StepKept = 0 },
+		"more is kept":  func(c *Config) { c.StepKept = 1.5 },
 		"local noise":   func(c *Config) { c.Strategy = Dataset{Fit: c.Strategy.(Dataset).Fit, Local: true} },
 		"many shards":   func(c *Config) { c.Strategy = Virtual{Shards: 2, Fit: c.Strategy.(Dataset).Fit} },
 		"no optimiser":  func(c *Config) { c.Strategy = Dataset{Fit: Fit{Steps: 1, LearningRate: 1}} },
@@ -165,5 +168,33 @@ func TestNewtonFits(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 		})
+	}
+}
+
+// TestNewtonFirstRounds: two rounds have each of the larger bounds, by which the public mean moves without
+// the decay, and as if all of a slope were kept; then it decays.
+func TestNewtonFirstRounds(t *testing.T) {
+	c := newtonConfig()
+	c.StepDoublings, c.StepKept, c.DampingBits = 2, 0.5, 12
+	sum := make([]int64, c.Dim())
+	sum[0], sum[1] = 1<<12, -3<<12
+	for i, want := range []float64{2, 2, 1, 1, 1, 1 / 1.5, 1.0 / 2, 1 / 2.5} {
+		round := i + 1
+		if bound := math.Ldexp(c.StepBound, max(0, 2-i/2)); c.stepBound(round) != bound {
+			t.Errorf("round %d: bound %v, want %v", round, c.stepBound(round), bound)
+		}
+		next, err := c.Fold(round, make([]int64, c.Dim()), sum)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, x := range next {
+			if got := math.Ldexp(float64(x), -int(c.DampingBits)); math.Abs(got-want*float64(sum[j])) > 4 {
+				t.Errorf("round %d: coordinate %d moves by %v, want %v", round, j, got, want*float64(sum[j]))
+			}
+		}
+		slow := 1 + c.DampingDecay*float64(max(0, i-4))
+		if got := c.StepScale(round) / slow; math.Abs(got-want) > 1e-9 {
+			t.Errorf("round %d: scale %v, want %v", round, got, want)
+		}
 	}
 }

@@ -183,6 +183,7 @@ type wire struct {
 	ResidualFrom   int          `json:"residual_from,omitempty"`
 	StepBound      float64      `json:"step_bound,omitempty"`
 	StepDoublings  int          `json:"step_doublings,omitempty"`
+	StepKept       float64      `json:"step_kept,omitempty"`
 }
 
 // MarshalJSON writes the flat form that plans have.
@@ -201,7 +202,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		StartSpread: c.StartSpread, StatisticClip: p.StatisticClip, UpdateClip: c.UpdateClip,
 		Parties: p.Parties, PrecisionFloor: c.PrecisionFloor,
 		CurvatureFrom: c.CurvatureFrom, CurvatureBound: c.CurvatureBound, ResidualFrom: c.ResidualFrom,
-		StepBound: c.StepBound, StepDoublings: c.StepDoublings,
+		StepBound: c.StepBound, StepDoublings: c.StepDoublings, StepKept: c.StepKept,
 	})
 }
 
@@ -243,6 +244,7 @@ func (c *Config) UnmarshalJSON(b []byte) error {
 		StartPrecision: w.StartPrecision, StartSpread: w.StartSpread, UpdateClip: w.UpdateClip,
 		PrecisionFloor: w.PrecisionFloor, CurvatureFrom: w.CurvatureFrom, CurvatureBound: w.CurvatureBound,
 		ResidualFrom: w.ResidualFrom, StepBound: w.StepBound, StepDoublings: w.StepDoublings,
+		StepKept: w.StepKept,
 	}
 	return nil
 }

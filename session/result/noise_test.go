@@ -117,7 +117,7 @@ func noisePlan(t *testing.T, s pvi.Strategy, m pvi.Model,
 		}
 	case pvi.Dataset:
 		if s.Optimiser == pvi.Newton {
-			l.StepBound = 1
+			l.StepBound, l.StepKept = 1, 1
 			l.StartPrecision = 1
 		}
 	}

@@ -44,7 +44,8 @@ func (c PlanConfig) Fill(p *protocol.Plan) (PlanConfig, error) {
 			StatisticClip: s.StatisticClip, UpdateClip: v.UpdateClip, Weights: a.Weights,
 			CurvatureRounds: -1, ResidualRounds: -1,
 			PrecisionUnit: v.PrecisionUnit, ClipHalvings: v.ClipHalvings,
-			StepBound: v.StepBound, StepDoublings: v.StepDoublings, CentreRounds: &a.CentreRounds}
+			StepBound: v.StepBound, StepDoublings: v.StepDoublings, StepKept: v.StepKept,
+			CentreRounds: &a.CentreRounds}
 		if v.ResidualFrom > 0 {
 			c.Learning.ResidualRounds = learning - v.ResidualFrom + 1
 			learning = v.ResidualFrom - 1
@@ -142,7 +143,8 @@ var meanings = map[string]string{
 	"radius": "bound on one record's norm", "damping_decay": "by round",
 	"model": "what is learnt", "curvature_rounds": "last rounds, for honest intervals; below 0: none",
 	"residual_rounds": "the last ones, of residuals; below 0: none",
-	"step_bound":      "largest step of a party", "step_doublings": "of it before the first round",
+	"step_bound":      "largest step of a party", "step_doublings": "of it in the first rounds",
+	"step_kept":     "share of a step's slope that the bound keeps",
 	"moment_rounds": "first rounds, for scales", "noise_sd": "of an observation", "averaging": "over rounds",
 	"threshold": "cuts scaled columns",
 	"by":        "tables in each of its groups", "counts": "of categories", "means": "with standard deviations",

@@ -60,8 +60,10 @@ type LearningConfig struct {
 	ResidualRounds int `toml:"residual_rounds"`
 	// StepBound is the largest step of a party with optimiser "newton".
 	StepBound float64 `toml:"step_bound"`
-	// StepDoublings is by how many factors of 2 the first round's bound on a step exceeds it.
+	// StepDoublings is by how many factors of 2 the first rounds' bound on a step exceeds it.
 	StepDoublings int `toml:"step_doublings"`
+	// StepKept is the share of a step's slope that the bound is expected to keep near the true weights.
+	StepKept float64 `toml:"step_kept"`
 	// CentreRounds is the number of rounds that measure the centres of columns that are
 	// encoded by their range; nil is the default.
 	CentreRounds *int `toml:"centre_rounds"`
@@ -261,6 +263,7 @@ func (l LearningConfig) draft(t Terms, schema *dataset.Schema) draft {
 		PrecisionUnit: l.PrecisionUnit, ClipHalvings: l.ClipHalvings,
 		StartPrecision: l.StartPrecision, StartSpread: l.StartSpread,
 		UpdateClip: l.UpdateClip, StepBound: l.StepBound, StepDoublings: l.StepDoublings,
+		StepKept: l.StepKept,
 	}
 	p := pvi.Params{
 		Shards: max(1, l.Shards), ShardPower: l.ShardPower, ShardRows: l.ShardRows,

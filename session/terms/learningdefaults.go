@@ -184,12 +184,13 @@ func (l LearningConfig) steps(d *draft, f defaults.Facts) int {
 		d.p.Steps = 1
 		d.p.LearningRate = 1
 	}
-	rule := f.Newton(curvatureOf(*c))
+	rule := f.Newton(curvatureOf(*c), c.StepBound)
 	c.Clip = orElse(c.Clip, rule.Clip)
 	if c.StepBound == 0 {
 		c.StepBound = rule.StepBound
 		c.StepDoublings = orElse(c.StepDoublings, rule.Doublings)
 	}
+	c.StepKept = orElse(c.StepKept, rule.Kept)
 	c.Damping = orElse(c.Damping, rule.Damping)
 	c.DampingDecay = orElse(c.DampingDecay, rule.Decay)
 	c.StartPrecision = orElse(c.StartPrecision, rule.Precision)
