@@ -12,7 +12,7 @@ import (
 
 // TestSureOfOdds: of eight slopes of which little is known, and an intercept, means that are twice as long
 // as the posterior's lose more than .01 of a log-likelihood to even odds in half of 100 sessions. What is
-// kept of them loses that in few, and gains on average: 1.5 standard deviations are one session of fifteen.
+// kept of them loses that in few, and gains on average: two standard deviations are one session of 44.
 func TestSureOfOdds(t *testing.T) {
 	const d, sessions, sd, noise = 9, 100, 0.7, 1.2
 	r := rand.New(rand.NewPCG(21, 22))

@@ -65,17 +65,21 @@ func (c Config) precisionUnits(p float64) int64 {
 	return -int64(math.RoundToEven(math.Ldexp(p/2, c.rawBits())))
 }
 
-// dampingUnits returns k_s of round s >= 1: the damping a / (1 + r (s-1)) in units of 2^-D, rounded, at
-// least 1 and at most 2^D. With Newton it is a until the first round whose bound is StepBound, from which s
-// counts.
-func (c Config) dampingUnits(round int) int64 {
+// DampingOf is the damping a / (1 + r (s-1)) of round s >= 1. With Newton it is a until the first round whose
+// bound is StepBound, from which s counts.
+func (c Config) DampingOf(round int) float64 {
 	if c.newton() {
 		round = max(1, round-RoundsOfBound*c.StepDoublings)
 	}
 	// The conversion forbids a fused multiply-add, which some processors have:
 	// every member must get the same integer.
 	slow := 1 + float64(c.DampingDecay*float64(round-1))
-	return max(1, int64(math.RoundToEven(math.Ldexp(c.Damping/slow, int(c.DampingBits)))))
+	return c.Damping / slow
+}
+
+// dampingUnits returns k_s, DampingOf a round in units of 2^-D, rounded, at least 1 and at most 2^D.
+func (c Config) dampingUnits(round int) int64 {
+	return max(1, int64(math.RoundToEven(math.Ldexp(c.DampingOf(round), int(c.DampingBits)))))
 }
 
 // Fold is the round's public step: it returns raw + k_s sum, where sum is the revealed

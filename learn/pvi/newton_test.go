@@ -192,8 +192,7 @@ func TestNewtonFirstRounds(t *testing.T) {
 				t.Errorf("round %d: coordinate %d moves by %v, want %v", round, j, got, want*float64(sum[j]))
 			}
 		}
-		slow := 1 + c.DampingDecay*float64(max(0, i-4))
-		if got := c.StepScale(round) / slow; math.Abs(got-want) > 1e-9 {
+		if got := c.StepScale(round) * c.DampingOf(round); math.Abs(got-want) > 1e-9 {
 			t.Errorf("round %d: scale %v, want %v", round, got, want)
 		}
 	}

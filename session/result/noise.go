@@ -31,7 +31,7 @@ func learningNoise(p *protocol.Plan, a *app.PVI, q *pvi.Posterior) (all, step []
 	last := 0.0
 	newton := c.Strategy.Params().Optimiser == pvi.Newton
 	for r := range c.Learning(rounds) {
-		last = c.Damping / (1 + c.DampingDecay*float64(max(0, r-pvi.RoundsOfBound*c.StepDoublings)))
+		last = c.DampingOf(r + 1)
 		if newton { // the mean moves towards a fixed point, at least half as fast as planned
 			total *= (1 - last/2) * (1 - last/2)
 			last *= c.StepScale(r + 1)
