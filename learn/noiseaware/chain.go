@@ -71,27 +71,33 @@ const wider = 1.5
 // run calls each for every draw. Before the first one it moves the ellipses, in stages, to where the
 // draws are.
 func (c *chain) run(each func(x []float64)) {
-	n := len(c.x)
 	for stage := range stages {
-		count := float64(warming * (stage + 1))
-		mean, square := make([]float64, n), make([]float64, n)
-		for range int(count) {
-			c.step()
-			for i, v := range c.x {
-				mean[i] += v / count
-				square[i] += v * v / count
-			}
-		}
-		copy(c.centre, mean)
-		for i, m := range mean {
-			c.spread[i] = math.Sqrt(wider * max(square[i]-m*m, ellipse.Narrowest))
-		}
+		c.settle(warming * (stage + 1))
 		c.begin()
 	}
 	for range draws {
 		c.step()
 		each(c.x)
 	}
+}
+
+// settle takes draws and moves the ellipses to where they are. The chain has to begin again. It returns the
+// draws' mean.
+func (c *chain) settle(count int) (mean []float64) {
+	n := len(c.x)
+	mean, square := make([]float64, n), make([]float64, n)
+	for range count {
+		c.step()
+		for i, v := range c.x {
+			mean[i] += v / float64(count)
+			square[i] += v * v / float64(count)
+		}
+	}
+	copy(c.centre, mean)
+	for i, m := range mean {
+		c.spread[i] = math.Sqrt(wider * max(square[i]-m*m, ellipse.Narrowest))
+	}
+	return mean
 }
 
 // uniform is in (0, 1), by the generator of [SLF14].

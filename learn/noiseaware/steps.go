@@ -98,20 +98,19 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 		return nil, nil, fmt.Errorf("no rounds: %w", gauss.ErrImproper)
 	}
 	whole := 1 / math.Sqrt(t.Prior)
-	wide := t.sample(prior{whole, whole, true}, func([]float64) {})
-	share, length := t.kept(wide)
+	d := float64(len(t.Points[0]))
 	high := whole
 	if t.Scale > 0 {
 		high = min(whole, t.Scale)
 	}
-	d := float64(len(wide.Mean))
 	low := high / math.Pow(d, 0.25)
 	var weights [][]float64 // of classes
-	m = t.sample(prior{low: low, high: high}, func(w []float64) {
+	m, wide, noise := t.moments(low, high, whole, func(w []float64) {
 		if t.Bent != 0 {
 			weights = append(weights, slices.Clone(w))
 		}
 	})
+	share, length := t.kept(wide, noise)
 	if own := t.length(m.Mean); own > 0 {
 		floats.Scale(min(1, share*length/own), m.Mean)
 	}
@@ -142,11 +141,30 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 	return m, single, nil
 }
 
+// moments are those that predict, with a scale between low and high, those of single weights, and the
+// variances of these weights' means by noise. It shows draws of weights that predict.
+func (t Steps) moments(low, high, whole float64, each func([]float64)) (m, wide *gauss.Moments,
+	noise []float64) {
+	d := len(t.Points[0])
+	wide, noise, near := t.sample(prior{whole / math.Pow(float64(d), 0.25), whole, true}, func([]float64) {})
+	if near {
+		m, _, near = t.sample(prior{low: low, high: high}, each)
+	} else {
+		wide = t.alone(prior{whole, whole, true}, func([]float64) {})
+		precisions := Scales(nil).Precisions(t.Prior, d)
+		noise = lengths(wide.Variance, precisions, precisions)
+	}
+	if !near {
+		m = t.alone(prior{low: low, high: high}, each)
+	}
+	return m, wide, noise
+}
+
 // kept is the share that is kept of a mean, and the mean's length.
-func (t Steps) kept(m *gauss.Moments) (share, length float64) {
+func (t Steps) kept(m *gauss.Moments, noise []float64) (share, length float64) {
 	of := t.judged(m.Mean)
 	prior := Scales(nil).Precisions(t.Prior, len(of))
-	return kept(square(of, prior), lengths(m.Variance[:len(of)], prior, prior), t.Chance), floats.Norm(of, 2)
+	return kept(square(of, prior), noise[:len(of)], t.Chance), floats.Norm(of, 2)
 }
 
 // length is that of a mean.
@@ -224,39 +242,6 @@ func widen(variance []float64, noise, prior float64) {
 	}
 }
 
-// sample returns the moments of the weights under a prior. It shows each draw.
-func (t Steps) sample(p prior, each func(weights []float64)) *gauss.Moments {
-	d := len(t.Points[0])
-	g := guess{weights: make([]float64, d), slopes: make([]float64, d)}
-	start := make([]float64, 2*d+2)
-	for i, w := range t.Points[len(t.Points)-1] {
-		start[i] = w / math.Sqrt(p.low*p.high)
-	}
-	l := law{Steps: t}
-	l.sums, l.slopes = t.doubts()
-	c := newChain(start, func(x []float64) float64 {
-		t.decode(&g, x, p)
-		return l.logLikelihood(&g)
-	})
-	m := &gauss.Moments{Mean: make([]float64, d), Variance: make([]float64, d)}
-	c.run(func(x []float64) {
-		t.decode(&g, x, p)
-		each(g.weights)
-		for j, w := range g.weights {
-			m.Mean[j] += w / draws
-			m.Variance[j] += w * w / draws
-		}
-	})
-	for j, v := range m.Mean {
-		m.Variance[j] = max(m.Variance[j]-v*v, 0)
-	}
-	return m
-}
-
-// guess are weights, the slopes of a party's steps in their coordinates without bounds, and what the bound of
-// each round keeps of them near the weights.
-type guess struct{ weights, slopes, kept []float64 }
-
 // prior is that of weights and slopes: weights have a standard deviation between low and high. Where columns
 // are in doubt the intercept makes up for their means, and a single weight is in its column's own length,
 // which is in the slope twice.
@@ -265,95 +250,13 @@ type prior struct {
 	single    bool
 }
 
-// decode makes a guess of standard normal numbers: d of the weights, d of the slopes, one of the scale
-// and one of all slopes.
-func (t Steps) decode(g *guess, x []float64, p prior) {
-	d := len(g.weights)
-	scale := p.low * math.Pow(p.high/p.low, cumulative(x[2*d]))
-	between := uneven
-	if t.Ranged {
-		between = ranged
-	}
-	common := t.common(x[2*d+1])
-	off := 0.0
-	for i := range d {
-		g.weights[i] = scale * x[i]
-		odds := common + between*x[d+i]
-		if t.Doubts != nil {
-			c := t.Doubts[i]
-			if p.single {
-				g.weights[i] /= math.Exp(c.Log + c.LogSD*x[d+i])
-				odds = common + 2*c.Log + math.Hypot(between, 2*c.LogSD)*x[d+i]
-			}
-			off += g.weights[i] * g.weights[i] * c.Mean * c.Mean
-		}
-		g.slopes[i] = 1 / (1 + math.Exp(-odds))
-	}
-	g.weights[d-1] = math.Sqrt(scale*scale+off) * x[d-1]
-	g.kept = g.kept[:0]
-	own := t.own() * math.Sqrt(left(common)/(t.Expected*(1-t.Expected)))
-	for _, b := range t.Bounds {
-		g.kept = append(g.kept, SlopeKept(b/own))
-	}
-}
-
 const (
 	rough = 0.1 // relative error of slopes by the law of bounded steps
 	spare = 1.2 // of a party's own error over what a plan expects
+	// sparer is the same where directions have slopes of their own, which leaves less to other doubts.
+	sparer = 1.3
 	// skew is the distance between the mean of parties' estimates of a weight of classes and the point from
 	// which shortened steps add up to 0, over the parts of the slopes that the prior and the bound take. With
 	// n records of a party it was .66/sqrt(n) of the estimates' standard deviation for short bounds.
 	skew = 0.15
 )
-
-// doubts are the variances of a round's sum and slope in one coordinate: of their noise, and of the law's
-// errors. Without noise the steps near the true weights add up to the parties' own errors, at most as long
-// as a round's bound, and to what shortening skewed errors leaves. These and the error of slopes are the
-// same in all rounds. Curvatures change on the way.
-func (t Steps) doubts() (sums, slopes []float64) {
-	rounds := float64(len(t.Points))
-	last := t.Points[len(t.Points)-1]
-	off := 0.0
-	if t.Bent != 0 {
-		off = skew * (1 - t.Expected) * (1 - t.Kept) * t.Expected
-	}
-	for s, p := range t.Points {
-		own := min(t.Bounds[s], spare*t.own())
-		kept := SlopeKept(t.Bounds[s] / t.own())
-		k, way := t.Parties[s], kept*t.Bent*floats.Distance(p, last, 2)
-		sums = append(sums, t.SumNoise[s]+(rounds*k*own*own+k*k*way*way)/float64(len(p))+
-			rounds*math.Pow(k*kept*off, 2))
-		slopes = append(slopes, t.SlopeNoise[s]+
-			k*k*(rounds*rough*rough*kept*kept+way*way/float64(len(p))))
-	}
-	return sums, slopes
-}
-
-// law is the density of all rounds' sums and slopes.
-type law struct {
-	Steps
-	sums, slopes []float64 // variances
-}
-
-func (l law) logLikelihood(g *guess) float64 {
-	total := 0.0
-	for s, p := range l.Points {
-		bound, kept := l.Bounds[s], g.kept[s]
-		length := 0.0 // squared, in bounds
-		for i, w := range g.weights {
-			v := kept * g.slopes[i] * (w - p[i]) / bound
-			length += v * v
-		}
-		scale := l.Parties[s] / math.Sqrt(1+length)
-		var sums, slopes float64
-		for i, w := range g.weights {
-			v := kept * g.slopes[i] * (w - p[i]) / bound
-			e := l.Sums[s][i] - scale*bound*v
-			sums += e * e
-			e = l.Slopes[s][i] - scale*kept*g.slopes[i]*(1-v*v/(1+length))
-			slopes += e * e
-		}
-		total -= sums/(2*l.sums[s]) + slopes/(2*l.slopes[s])
-	}
-	return total
-}
