@@ -35,7 +35,8 @@ const (
 // shortened steps lose little.
 const nearest = 0.3
 
-// settled returns a chain on what all coordinates have in common, and moves l to where it is.
+// settled returns a chain on what all coordinates have in common, and moves l to where it is. It is nil if
+// sums have no law: they are without noise, and not as slopes have them.
 func (l *series) settled(p prior) *chain {
 	start := []float64{0, 0, 0.7, 0}
 	for range beginnings {
@@ -48,6 +49,9 @@ func (l *series) settled(p prior) *chain {
 		}
 		return total
 	})
+	if math.IsInf(c.l(start), -1) {
+		return nil
+	}
 	for range phases {
 		copy(c.x, c.settle(shaking))
 		at := l.decode(c.x, p)
@@ -63,13 +67,13 @@ func (l *series) settled(p prior) *chain {
 // sample returns the moments of the weights under a prior, and the variances of their means by what isn't the
 // weights. It shows draws of them. Single weights have the largest standard deviation of the prior, whatever
 // the sums say of it; slopes don't follow from that. near reports whether the last point is so near to the
-// weights that this is a law of steps; else all is 0.
+// weights, and sums so noisy, that this is a law of steps; else m is nil.
 func (t Steps) sample(p prior, each func(weights []float64)) (m *gauss.Moments, noise []float64, near bool) {
 	d := len(t.Points[0])
 	l := newSeries(t, p.single)
-	c := l.settled(p)
 	noise = make([]float64, d)
-	if l.far[len(l.far)-1] > nearest {
+	c := l.settled(p)
+	if c == nil || !(l.far[len(l.far)-1] <= nearest) {
 		return nil, noise, false
 	}
 	m = &gauss.Moments{Mean: make([]float64, d), Variance: make([]float64, d)}

@@ -68,13 +68,17 @@ func newSeries(t Steps, single bool) *series {
 	return l
 }
 
+// alike is how far apart logarithms of columns' lengths are that have laws of their own.
+const alike = 0.1
+
 // group makes the groups: the intercept is the last one's.
 func (l *series) group(single bool) {
 	d := len(l.Points[0])
 	for i := range d {
 		g := group{intercept: i == d-1}
 		if l.Doubts != nil && single && !g.intercept {
-			g.doubt = Doubt{Log: l.Doubts[i].Log, LogSD: l.Doubts[i].LogSD}
+			g.doubt = Doubt{Log: alike * math.Round(l.Doubts[i].Log/alike),
+				LogSD: alike * math.Round(l.Doubts[i].LogSD/alike)}
 		}
 		at := slices.IndexFunc(l.groups, func(o group) bool { return o.doubt == g.doubt })
 		if at < 0 || g.intercept {
@@ -377,13 +381,18 @@ func (l *series) mix(out []mixture, g group, c common, responses []*response) {
 		}
 	}
 	for _, m := range g.members {
-		w := out[m].weights
-		out[m].log = math.Inf(-1)
-		if !math.IsInf(slices.Max(w), -1) {
-			out[m].log = floats.LogSumExp(w)
-		}
-		for n := range w {
-			w[n] = math.Exp(w[n] - out[m].log)
+		out[m].normalise()
+	}
+}
+
+// normalise makes weights of log densities: all are 0 if no log odds have a law.
+func (m *mixture) normalise() {
+	if m.log = slices.Max(m.weights); !math.IsInf(m.log, -1) {
+		m.log = floats.LogSumExp(m.weights)
+	}
+	for n, w := range m.weights {
+		if m.weights[n] = 0; !math.IsInf(w, -1) {
+			m.weights[n] = math.Exp(w - m.log)
 		}
 	}
 }

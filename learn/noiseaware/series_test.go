@@ -125,3 +125,27 @@ func TestSumsOfDirections(t *testing.T) {
 		})
 	}
 }
+
+// TestSumsWithoutNoise: sums of more rounds than directions have no law without noise, and the posterior is
+// that of each weight by itself.
+func TestSumsWithoutNoise(t *testing.T) {
+	s, _ := stepsWorld{1, 0.1, 0.5, 0, 0}.draw(rand.New(rand.NewPCG(25, 26)))
+	s.SumNoise = make([]float64, len(s.Points))
+	if m, _, near := s.sample(prior{1, 1, true}, func([]float64) {}); near || m != nil {
+		t.Error("a law of sums without noise")
+	}
+	m, single, err := s.Posterior()
+	if err != nil || floats.HasNaN(m.Mean) || floats.HasNaN(single.Variance) {
+		t.Errorf("posterior %v, %v, error %v", m, single, err)
+	}
+}
+
+// TestNoLaw: a mixture of coordinates without a law has no weights.
+func TestNoLaw(t *testing.T) {
+	none := math.Inf(-1)
+	m := mixture{weights: []float64{none, none}, means: make([]float64, 2), responses: make([]*response, 2)}
+	m.normalise()
+	if mean, variance := m.moments(true); m.log != none || mean != 0 || variance != 0 || m.noise() != 0 {
+		t.Errorf("log density %v, moments %v and %v", m.log, mean, variance)
+	}
+}
