@@ -151,6 +151,9 @@ func (l *series) directions(c common, off float64) []direction {
 	skewed := 0.0
 	if l.Bent != 0 {
 		skewed = skew * (1 - l.Kept)
+		if l.several() {
+			skewed /= 2
+		}
 	}
 	out, mean := make([]direction, len(seven)), 0.0
 	for i, n := range seven {

@@ -24,6 +24,7 @@ type Steps struct {
 	SumNoise, SlopeNoise []float64
 	Bounds               []float64 // R: of the length of a party's step
 	Parties              []float64 // R
+	Records              float64   // of a party; 0: not known
 	// Observed is the variance of an observation by the plan, of a linear model; 0: of classes.
 	Observed float64
 	// Expected is the slope of a party's steps without the bound that the plan expects, in (0, 1), and Kept the
@@ -120,6 +121,7 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 		} else {
 			shorten(m, weights, t.Ranged)
 		}
+		t.unskew(wide)
 		return m, wide, nil
 	}
 	if d == 1 {
@@ -257,6 +259,7 @@ const (
 	sparer = 1.3
 	// skew is the distance between the mean of parties' estimates of a weight of classes and the point from
 	// which shortened steps add up to 0, over the parts of the slopes that the prior and the bound take. With
-	// n records of a party it was .66/sqrt(n) of the estimates' standard deviation for short bounds.
+	// n records of a party it was .66/sqrt(n) of the estimates' standard deviation for short bounds. Half of
+	// that is in doubt where it is taken out.
 	skew = 0.15
 )

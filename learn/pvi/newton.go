@@ -219,6 +219,7 @@ func (c Config) addSteps(t *noiseaware.Steps, o Observation) error {
 	expected := (c.PriorPrecision + c.StartPrecision) * c.StepBound / (stepPart * c.Clip * c.StepKept)
 	t.Expected = min(steepest, expected/float64(o.Parties))
 	t.Kept = c.StepKept
+	t.Records = o.Records / float64(o.Parties)
 	t.Scale = o.Scale
 	t.Ranged = o.Ranged && c.Model == Logistic
 	if t.Ranged {
