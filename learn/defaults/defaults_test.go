@@ -355,3 +355,21 @@ func TestNewtonOutlook(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestPartiesShowResiduals: rounds for residuals of parties are for plans of ten rounds and more whose
+// parties tell their mean square within half of the plan's variance.
+func TestPartiesShowResiduals(t *testing.T) {
+	for _, tc := range []struct {
+		parties, rounds int
+		noise           float64
+		planned         bool
+	}{
+		{300, 18, 7.46, true}, {100, 18, 7.46, false}, {50, 18, 1.2, true}, {300, 9, 7.46, false},
+		{0, 18, 1, false},
+	} {
+		f := Facts{Parties: tc.parties, Noise: tc.noise}
+		if got := f.PartiesShowResiduals(tc.rounds, 6); got != tc.planned {
+			t.Errorf("%+v: %v", tc, got)
+		}
+	}
+}

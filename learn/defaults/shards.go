@@ -182,3 +182,12 @@ func (f Facts) ShowsResiduals(rounds int, limit float64) bool {
 	noise := limit * f.Noise * math.Sqrt(float64(rounds)) / (2 * float64(f.AssumedRecords()))
 	return rounds >= leastForResiduals && noise <= residualNoise
 }
+
+// partyResidualNoise is the same where parties' mean squares are summed.
+const partyResidualNoise = 0.5
+
+// PartiesShowResiduals is ShowsResiduals where a party's records count once, by the mean of their squares.
+func (f Facts) PartiesShowResiduals(rounds int, limit float64) bool {
+	noise := limit * f.Noise * math.Sqrt(float64(rounds)) / (2 * float64(max(1, f.Parties)))
+	return rounds >= leastForResiduals && noise <= partyResidualNoise
+}

@@ -27,6 +27,7 @@ type Steps struct {
 	Records              float64   // of a party; 0: not known
 	// Observed is the variance of an observation by the plan, of a linear model; 0: of classes.
 	Observed float64
+	Squares  *Squares // nil: nothing is told of residuals
 	// Expected is the slope of a party's steps without the bound that the plan expects, in (0, 1), and Kept the
 	// share of it that the least bound is expected to keep near the true weights, in (0, 1].
 	Expected, Kept float64
@@ -188,9 +189,13 @@ const sureNumbers = 2.5
 // sure are moments of numbers whose predictions are sure not to lose to those of a prior of nearly the
 // variance. Columns have the mean square 1: precisions of 1 are those of as many records as Observed.
 func (t Steps) sure(m, single *gauss.Moments) *gauss.Moments {
+	observed := t.Observed
+	if t.Squares != nil {
+		observed, _, _ = t.Squares.Variance(m)
+	}
 	n := Numbers{Diagonal: Diagonal{Prior: t.Prior / nearly, Precision: make([]float64, len(m.Mean)),
 		PrecisionNoise: make([]float64, len(m.Mean))}, Weights: m, Single: single, Assumed: t.Observed,
-		Observed: t.Observed, Records: t.Observed, Margin: sureNumbers}
+		Observed: observed, Records: t.Observed, Margin: sureNumbers}
 	floats.AddConst(1, n.Precision)
 	return n.Sure()
 }

@@ -178,7 +178,11 @@ func (c Config) stepsPosterior(trace []Observation) (*Posterior, error) {
 		if o.Others {
 			continue // the noise of a round is not in later ones' sums
 		}
-		if err := c.addSteps(&t, o); err != nil {
+		add := c.addSteps
+		if c.ResidualRound(o.Round) {
+			add = c.addSquares
+		}
+		if err := add(&t, o); err != nil {
 			return nil, fmt.Errorf("observation of round %d: %w", o.Round, err)
 		}
 	}
@@ -186,7 +190,36 @@ func (c Config) stepsPosterior(trace []Observation) (*Posterior, error) {
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	return c.at(m, single, false)
+	q, err := c.at(m, single, false)
+	if err == nil && t.Squares != nil {
+		v, lower, upper := t.Squares.Variance(m)
+		q.cfg.NoiseSD = math.Sqrt(v)
+		q.measured = &Measured{c.NoiseSD, math.Sqrt(lower), math.Sqrt(upper)}
+	}
+	return q, err
+}
+
+// addSquares adds a residual round.
+func (c Config) addSquares(t *noiseaware.Steps, o Observation) error {
+	if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() || o.Parties <= 0 {
+		return ErrShape
+	}
+	q, err := c.Posterior(o.Raw)
+	if err != nil {
+		return err
+	}
+	b, err := c.clipUnits()
+	if err != nil {
+		return err
+	}
+	if t.Squares == nil {
+		t.Squares = &noiseaware.Squares{Limit: ResidualLimit * c.NoiseSD * c.NoiseSD,
+			Assumed: c.NoiseSD * c.NoiseSD}
+	}
+	reach, parties := 2*float64(b), float64(o.Parties)
+	t.Squares.Add(q.Mean(), float64(o.Sum[0])/(reach*parties)+0.5, math.Sqrt(o.Variance)/(reach*parties),
+		max(parties, o.Records))
+	return nil
 }
 
 // addSteps adds a round.

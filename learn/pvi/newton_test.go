@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -90,6 +91,75 @@ func TestNewtonIsTotal(t *testing.T) {
 		if square > float64(bound)*float64(bound) {
 			t.Errorf("records %d: norm %v, bound %d", i, math.Sqrt(square), bound)
 		}
+	}
+}
+
+// TestNewtonResiduals: a residual round of Newton steps has the mean square of a party's residuals at the
+// public mean, within the interval of two clips whatever its records are, and changes no state. Predictions
+// have the measured noise then.
+func TestNewtonResiduals(t *testing.T) {
+	c := newtonConfig()
+	c.Model, c.NoiseSD, c.ResidualFrom = Linear, 0.7, 5
+	c.Strategy = Dataset{Fit: Fit{Optimiser: Newton}}
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := c.clipUnits()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := c.Initial()
+	r := rand.New(rand.NewPCG(7, 8))
+	for i := range 40 {
+		data := dense(c, uint64(i), 1+i)
+		want := 0.0
+		for j := range data.Y {
+			if i > 20 {
+				data.Y[j] *= math.Exp(200 * r.NormFloat64())
+			}
+			want += min(1, data.Y[j]*data.Y[j]/(ResidualLimit*c.NoiseSD*c.NoiseSD)) / float64(len(data.Y))
+		}
+		p := propose(t, learner(t, c, data, 1), 5, raw, learner(t, c, data, 1).InitialState())
+		got := (float64(p.Update[0])/float64(bound) + 1) / 2
+		if math.Abs(got-want) > 1e-3 || floats.Max(c.floats(p.Update[1:])) != 0 {
+			t.Errorf("records %d: share %v, want %v", i, got, want)
+		}
+		if u := p.Update[0]; u > int64(bound) || -u > int64(bound) {
+			t.Errorf("records %d: %d, bound %d", i, u, bound)
+		}
+		if next, err := c.Fold(5, raw, p.Update); err != nil || !slices.Equal(next, raw) {
+			t.Errorf("the state changes: %v", err)
+		}
+	}
+	for _, relation := range []Relation{ReplaceParty, AddRemoveParty} {
+		with, err := c.Sensitivity(relation)
+		without := c
+		without.ResidualFrom = 0
+		if want, _ := without.Sensitivity(relation); err != nil || with != want {
+			t.Errorf("%s: sensitivity %d, want %d, %v", relation, with, want, err)
+		}
+	}
+	var trace []Observation
+	for s := 1; s <= 6; s++ {
+		sum := make([]int64, c.Dim())
+		for i := range 24 {
+			l := learner(t, c, dense(c, uint64(i), 60), 1.0/24)
+			if err := addInto(sum, propose(t, l, s, raw, l.InitialState()).Update); err != nil {
+				t.Fatal(err)
+			}
+		}
+		trace = append(trace, Observation{Round: s, Raw: raw, Sum: sum, Variance: 1, Parties: 24, Records: 1440})
+	}
+	q, err := c.NoiseAware(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := q.Measured(); m == nil || m.Assumed != 0.7 || !(m.Lower <= q.Likelihood().NoiseSD &&
+		q.Likelihood().NoiseSD <= m.Upper) {
+		t.Errorf("measured %+v", m)
+	}
+	if q, err = c.NoiseAware(trace[:4]); err != nil || q.Measured() != nil {
+		t.Errorf("measured %+v without a residual round, %v", q.Measured(), err)
 	}
 }
 

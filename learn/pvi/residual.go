@@ -16,6 +16,8 @@ import (
 // 7B/8 for that the shard has records; B is the integer clip. Only the first depends on a record's value,
 // within an interval of 2B, so that a residual round costs what a round of learning does. Neither the
 // public state nor a factor changes.
+//
+// With Newton steps a term is a party's: that mean times 2B less B, at the public mean.
 
 // ResidualLimit is the largest square of a residual that counts, in squares of NoiseSD.
 const ResidualLimit = 6
@@ -44,10 +46,11 @@ func (c Config) checkResidual(bad badField) {
 	if c.ResidualFrom < max(2, c.CurvatureFrom+1) || c.ResidualFrom > MaxRounds {
 		bad("residual_from", c.ResidualFrom, fmt.Sprintf("0, or 2 to %d and after curvature_from", MaxRounds))
 	}
-	if b, err := c.clipUnits(); c.Model != Linear || c.name() != NameVirtual || c.params().Local ||
-		c.params().ShardRows == 0 || c.Factors == FactorsNoisy || err != nil || b < leastClip {
+	p := c.params()
+	shards := c.name() == NameVirtual && !p.Local && p.ShardRows > 0 && c.Factors != FactorsNoisy
+	if b, err := c.clipUnits(); c.Model != Linear || !shards && !c.newton() || err != nil || b < leastClip {
 		bad("residual_from", c.ResidualFrom, fmt.Sprintf(`0 unless the model is "linear" under strategy "virtual" `+
-			`with shard_rows, joint noise and a clip of %d units of the grid`, leastClip))
+			`with shard_rows, or by Newton steps, with joint noise and a clip of %d units of the grid`, leastClip))
 	}
 }
 
@@ -81,6 +84,9 @@ func (l *Learner) ProposeResiduals(round int, weights []float64, state []byte) (
 		}
 		rows += d.Rows()
 		term := []int64{upTo(2*b, mean) - b/4, b - b/8}
+		if l.cfg.newton() {
+			term = []int64{upTo(2*b, mean) - b, 0}
+		}
 		if err := addInto(p.Update[:2], term); err != nil {
 			return Proposal{}, fmt.Errorf("propose: %w", err)
 		}

@@ -80,7 +80,7 @@ func (c Config) Sensitivity(r Relation) (uint64, error) {
 // reach bounds the norm of a shard's term, in integer clips: residual rounds have longer ones, of which one
 // that replaces another is as near as others are.
 func (c Config) reach() uint64 {
-	if c.ResidualFrom > 0 {
+	if c.ResidualFrom > 0 && !c.newton() {
 		return 2
 	}
 	return 1

@@ -230,7 +230,7 @@ func KeepsSums(p *protocol.Plan) bool {
 		return false
 	}
 	a, err := Of(p)
-	if l, ok := a.(*PVI); ok && l.PVI.ResidualFrom > 0 {
+	if l, ok := a.(*PVI); ok && l.PVI.ResidualFrom > 0 && l.PVI.Strategy.Params().Optimiser != pvi.Newton {
 		return true
 	}
 	return err == nil && EvaluationOf(a) != nil

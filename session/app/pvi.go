@@ -250,7 +250,8 @@ func (p *pviParty) Propose(ctx context.Context, w protocol.Work) ([]int64, []byt
 }
 
 func (p *pviParty) propose(ctx context.Context, w protocol.Work) (pvi.Proposal, error) {
-	if p.export == nil || !p.learner.Config().ResidualRound(int(w.Round)) {
+	c := p.learner.Config()
+	if p.export == nil || !c.ResidualRound(int(w.Round)) || c.Strategy.Params().Optimiser == pvi.Newton {
 		return p.learner.Propose(ctx, int(w.Round), w.Model, w.State)
 	}
 	q, ok := p.export.aware(w)

@@ -228,9 +228,9 @@ func (l LearningConfig) fits(s pvi.StrategyName) error {
 	case (s == pvi.NameAnalytic || s == pvi.NameHybrid) && l.Model != string(pvi.Linear):
 		return fmt.Errorf("strategy: %s is for linear regression, whose terms are sums over records, and the "+
 			"model is %s: leave strategy out", s, l.Model)
-	case l.ResidualRounds > 0 && (l.Model != string(pvi.Linear) || s != pvi.NameVirtual):
-		return fmt.Errorf("residual_rounds is %d, want none but for linear regression with strategy %q",
-			l.ResidualRounds, pvi.NameVirtual)
+	case l.ResidualRounds > 0 && (l.Model != string(pvi.Linear) || s != pvi.NameVirtual && s != pvi.NameDataset):
+		return fmt.Errorf("residual_rounds is %d, want none but for linear regression with strategy %q or %q",
+			l.ResidualRounds, pvi.NameVirtual, pvi.NameDataset)
 	case l.CurvatureRounds > 0 && byRecords(s) && s != pvi.NameOptimisation && s != pvi.NameHybrid:
 		return fmt.Errorf("curvature_rounds is %d, want none with strategy %q", l.CurvatureRounds, s)
 	}

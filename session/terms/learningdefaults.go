@@ -184,6 +184,12 @@ func (l LearningConfig) steps(d *draft, f defaults.Facts) int {
 		d.p.Steps = 1
 		d.p.LearningRate = 1
 	}
+	residual := l.squares(d, f)
+	if residual > 0 {
+		total := float64(orElse(f.Rounds, f.Newton(curvatureOf(*c), c.StepBound).Rounds+residual))
+		f.Rounds = max(1, int(total)-residual)
+		f.Noise *= math.Sqrt(total / float64(f.Rounds))
+	}
 	rule := f.Newton(curvatureOf(*c), c.StepBound)
 	c.Clip = orElse(c.Clip, rule.Clip)
 	if c.StepBound == 0 {
@@ -194,8 +200,30 @@ func (l LearningConfig) steps(d *draft, f defaults.Facts) int {
 	c.Damping = orElse(c.Damping, rule.Damping)
 	c.DampingDecay = orElse(c.DampingDecay, rule.Decay)
 	c.StartPrecision = orElse(c.StartPrecision, rule.Precision)
-	return rule.Rounds
+	c.ResidualFrom = 0
+	if residual > 0 {
+		c.ResidualFrom = rule.Rounds + 1
+	}
+	return rule.Rounds + residual
 }
+
+// squares is how many of the last rounds of Newton steps sum squares of residuals.
+func (l LearningConfig) squares(d *draft, f defaults.Facts) int {
+	switch {
+	case l.ResidualRounds != 0:
+		return max(0, l.ResidualRounds)
+	case d.cfg.Model == pvi.Linear && f.Noise > 0 &&
+		f.PartiesShowResiduals(orElse(f.Rounds, newtonTotal), pvi.ResidualLimit):
+		return partyResiduals
+	}
+	return 0
+}
+
+// Rounds of Newton steps, about, and how many of them sum squares of residuals.
+const (
+	newtonTotal    = 18
+	partyResiduals = 2
+)
 
 // curvature is how many rounds reveal the curvature; wanted is how many should learn.
 func (l LearningConfig) curvature(d *draft, f defaults.Facts, wanted int) int {
