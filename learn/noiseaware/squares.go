@@ -34,6 +34,9 @@ func (s *Squares) Add(weights []float64, share, sd, records float64) {
 // belong together count directions unevenly.
 const wayError = 0.5
 
+// farthestSD is how far the law of the variance goes, in standard deviations.
+const farthestSD = 8.0
+
 // Variance returns the variance of an observation with which predictions by a posterior, whose columns have
 // the mean square 1, are expected to gain most, and an interval of 95 % as Residuals.Variance does. Residuals
 // are longer by the way from the public weights to its means, too. Before the rounds the logarithm of the
@@ -46,10 +49,11 @@ func (s *Squares) Variance(m *gauss.Moments) (v, lower, upper float64) {
 		SD:     math.Hypot(math.Sqrt(s.variance)/s.rounds, wayError*way/s.Limit),
 		Spread: spread + way, SpreadSD: spread}
 	square, sd := r.meanSquare()
+	sd = max(sd, least*s.Limit)
 	_, lower, upper = r.Variance()
 	total, most := 0.0, math.Inf(-1)
 	for _, sums := range []bool{false, true} {
-		for z := -4.0; z <= 4; z += 0.05 {
+		for z := -farthestSD; z <= farthestSD; z += 0.05 {
 			x := s.Assumed * math.Exp((doubt+looser)*z-closer)
 			e := (square - r.Spread - x) / sd
 			log := -(z*z + e*e) / 2

@@ -45,3 +45,15 @@ func TestSquares(t *testing.T) {
 		}
 	}
 }
+
+// TestSquaresOfNothing: records without residuals, and squares without noise, have a small positive variance.
+func TestSquaresOfNothing(t *testing.T) {
+	for _, share := range []float64{0, 1e-5, 1} {
+		s := &Squares{Limit: 3, Assumed: 0.5}
+		s.Add([]float64{0}, share, 0, 100)
+		v, lower, upper := s.Variance(&gauss.Moments{Mean: []float64{0}, Variance: []float64{0}})
+		if !(v > 0 && lower <= v && v <= upper && v < 40) || share < 1 && v > 0.01 {
+			t.Errorf("share %v: variance %v, interval %v to %v", share, v, lower, upper)
+		}
+	}
+}
