@@ -108,7 +108,19 @@ func TestNewtonResiduals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw := c.Initial()
+	first := learner(t, c, dense(c, 1, 60), 1)
+	raw, err := c.Fold(1, c.Initial(), propose(t, first, 1, c.Initial(), first.InitialState()).Update)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := c.Posterior(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean := q.Mean()
+	if floats.Norm(mean, 2) < 0.1 {
+		t.Fatalf("the public mean %v is where residuals are the targets", mean)
+	}
 	r := rand.New(rand.NewPCG(7, 8))
 	for i := range 40 {
 		data := dense(c, uint64(i), 1+i)
@@ -117,7 +129,8 @@ func TestNewtonResiduals(t *testing.T) {
 			if i > 20 {
 				data.Y[j] *= math.Exp(200 * r.NormFloat64())
 			}
-			want += min(1, data.Y[j]*data.Y[j]/(ResidualLimit*c.NoiseSD*c.NoiseSD)) / float64(len(data.Y))
+			e := data.Y[j] - floats.Dot(data.X[j*c.Features:(j+1)*c.Features], mean)
+			want += min(1, e*e/(ResidualLimit*c.NoiseSD*c.NoiseSD)) / float64(len(data.Y))
 		}
 		p := propose(t, learner(t, c, data, 1), 5, raw, learner(t, c, data, 1).InitialState())
 		got := (float64(p.Update[0])/float64(bound) + 1) / 2
@@ -150,8 +163,7 @@ func TestNewtonResiduals(t *testing.T) {
 		}
 		trace = append(trace, Observation{Round: s, Raw: raw, Sum: sum, Variance: 1, Parties: 24, Records: 1440})
 	}
-	q, err := c.NoiseAware(trace)
-	if err != nil {
+	if q, err = c.NoiseAware(trace); err != nil {
 		t.Fatal(err)
 	}
 	if m := q.Measured(); m == nil || m.Assumed != 0.7 || !(m.Lower <= q.Likelihood().NoiseSD &&

@@ -88,7 +88,7 @@ func (l LearningConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 		return l.statistics().spec(t, schema)
 	}
 	l.Strategy = orElse(l.Strategy, defaultStrategy(l.Model))
-	if err := l.fits(pvi.StrategyName(l.Strategy)); err != nil {
+	if err := l.fits(pvi.StrategyName(l.Strategy), t.Rounds); err != nil {
 		return nil, 0, err
 	}
 	canonical, err := schema.Canonical()
@@ -223,7 +223,7 @@ func suits(m pvi.Model, schema *dataset.Schema) error {
 }
 
 // fits returns an error if the strategy isn't for the model or not for a setting that would be ignored.
-func (l LearningConfig) fits(s pvi.StrategyName) error {
+func (l LearningConfig) fits(s pvi.StrategyName, rounds int) error {
 	switch {
 	case (s == pvi.NameAnalytic || s == pvi.NameHybrid) && l.Model != string(pvi.Linear):
 		return fmt.Errorf("strategy: %s is for linear regression, whose terms are sums over records, and the "+
@@ -231,6 +231,9 @@ func (l LearningConfig) fits(s pvi.StrategyName) error {
 	case l.ResidualRounds > 0 && (l.Model != string(pvi.Linear) || s != pvi.NameVirtual && s != pvi.NameDataset):
 		return fmt.Errorf("residual_rounds is %d, want none but for linear regression with strategy %q or %q",
 			l.ResidualRounds, pvi.NameVirtual, pvi.NameDataset)
+	case rounds > 0 && l.ResidualRounds >= rounds:
+		return fmt.Errorf("residual_rounds is %d, want fewer than the %d rounds: one at least has to learn",
+			l.ResidualRounds, rounds)
 	case l.CurvatureRounds > 0 && byRecords(s) && s != pvi.NameOptimisation && s != pvi.NameHybrid:
 		return fmt.Errorf("curvature_rounds is %d, want none with strategy %q", l.CurvatureRounds, s)
 	}

@@ -184,11 +184,11 @@ func (l LearningConfig) steps(d *draft, f defaults.Facts) int {
 		d.p.Steps = 1
 		d.p.LearningRate = 1
 	}
-	residual := l.squares(d, f)
+	total := orElse(f.Rounds, f.Newton(curvatureOf(*c), c.StepBound).Rounds+partyResiduals)
+	residual := l.squares(d, f, total)
 	if residual > 0 {
-		total := float64(orElse(f.Rounds, f.Newton(curvatureOf(*c), c.StepBound).Rounds+residual))
-		f.Rounds = max(1, int(total)-residual)
-		f.Noise *= math.Sqrt(total / float64(f.Rounds))
+		f.Rounds = max(1, total-residual)
+		f.Noise *= math.Sqrt(float64(total) / float64(f.Rounds))
 	}
 	rule := f.Newton(curvatureOf(*c), c.StepBound)
 	c.Clip = orElse(c.Clip, rule.Clip)
@@ -207,23 +207,19 @@ func (l LearningConfig) steps(d *draft, f defaults.Facts) int {
 	return rule.Rounds + residual
 }
 
-// squares is how many of the last rounds of Newton steps sum squares of residuals.
-func (l LearningConfig) squares(d *draft, f defaults.Facts) int {
+// partyResiduals is how many rounds sum squares of residuals after Newton steps.
+const partyResiduals = 2
+
+// squares is how many of so many rounds of Newton steps sum squares of residuals.
+func (l LearningConfig) squares(d *draft, f defaults.Facts, rounds int) int {
 	switch {
 	case l.ResidualRounds != 0:
 		return max(0, l.ResidualRounds)
-	case d.cfg.Model == pvi.Linear && f.Noise > 0 &&
-		f.PartiesShowResiduals(orElse(f.Rounds, newtonTotal), pvi.ResidualLimit):
+	case d.cfg.Model == pvi.Linear && f.Noise > 0 && f.PartiesShowResiduals(rounds, pvi.ResidualLimit):
 		return partyResiduals
 	}
 	return 0
 }
-
-// Rounds of Newton steps, about, and how many of them sum squares of residuals.
-const (
-	newtonTotal    = 18
-	partyResiduals = 2
-)
 
 // curvature is how many rounds reveal the curvature; wanted is how many should learn.
 func (l LearningConfig) curvature(d *draft, f defaults.Facts, wanted int) int {

@@ -218,7 +218,7 @@ var rules = map[pvi.StrategyName]map[string]string{
 var models = map[string]string{
 	"centre_rounds": "default: a tenth of the others, at least 3, for columns encoded by their range",
 	"noise_sd":      "default: half the variance that the encoded target is expected to have",
-	"residual_from": "default: the last round, where its noise is below the noise_sd's square",
+	"residual_from": "default: the last one, or two of parties, where noise is below the noise_sd's square",
 	"hidden":        "default: the root of records over noise and a record's norm, 5 to 20",
 	"samples":       "default: one antithetic pair",
 	"start_spread":  "default: so that units differ",

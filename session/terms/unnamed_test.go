@@ -2,12 +2,14 @@ package terms_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
 	"choir/protocol"
+	"choir/session/app"
 	"choir/session/internal/rig"
 	"choir/session/terms"
 )
@@ -84,4 +86,45 @@ func complete(t *testing.T, l terms.LearningConfig, name pvi.StrategyName, schem
 		t.Error(err)
 	}
 	return n
+}
+
+// TestResidualsOfParties: the last two rounds of Newton steps sum residuals where parties and budget tell
+// their mean square, and as many as a plan names; they fit with named rounds, or the plan is refused.
+func TestResidualsOfParties(t *testing.T) {
+	schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "public: made up for a test",
+		Target: dataset.Standardised("y", -4, 4, 0, 1), Missing: dataset.Refuse, Unseen: dataset.Refuse,
+		Columns: []dataset.Column{dataset.Standardised("b", -4, 4, 0, 1)}}
+	for _, tc := range []struct {
+		parties, rounds, named, want int
+		epsilon                      float64
+		refused                      bool
+	}{
+		{parties: 40, epsilon: 16, want: 2}, {parties: 40, epsilon: 1}, {parties: 40, epsilon: 16, named: -1},
+		{parties: 40, epsilon: 16, rounds: 12, want: 2}, {parties: 40, epsilon: 16, rounds: 9},
+		{parties: 3, epsilon: 1, named: 4, want: 4}, {parties: 40, epsilon: 16, rounds: 3, named: 3, refused: true},
+	} {
+		list, _ := rig.Members(t, tc.parties, 3)
+		ts := rig.Terms(list)
+		ts.Noise, ts.Epsilon, ts.Delta, ts.Rounds = protocol.NoiseParty, tc.epsilon, 1e-5, tc.rounds
+		l := terms.LearningConfig{Strategy: string(pvi.NameDataset), Model: string(pvi.Linear),
+			ResidualRounds: tc.named}
+		spec, n, err := l.Spec(ts, schema)
+		if err == nil {
+			ts.Rounds = n
+			_, err = ts.Plan(spec)
+		}
+		if tc.refused != (err != nil) {
+			t.Fatalf("%+v: %v", tc, err)
+		}
+		if tc.refused {
+			if !strings.Contains(err.Error(), "residual_rounds is 3") {
+				t.Errorf("%+v: %v", tc, err)
+			}
+			continue
+		}
+		c := spec.(*app.PVI).PVI
+		if got := n - c.Learning(n); got != tc.want || tc.rounds > 0 && n != tc.rounds {
+			t.Errorf("%+v: %d of %d rounds sum residuals", tc, got, n)
+		}
+	}
 }
