@@ -197,11 +197,32 @@ func (s Source) read() (*Data, error) {
 			return nil, fmt.Errorf("target: %s has no column %q; its columns are %s", s.Path, s.Target,
 				dataset.List(records.Header))
 		}
-		if schema, err = records.InferSchema(s.Target, !s.Linear); err != nil {
-			return nil, err
-		}
+		return s.infer(records)
 	}
 	return &Data{Schema: schema, records: records}, nil
+}
+
+// infer finds the schema from the rows, with all columns that are named.
+func (s Source) infer(records *dataset.Records) (*Data, error) {
+	var named []string
+	for _, c := range s.Columns {
+		named = append(named, c.Name)
+	}
+	schema, err := records.InferSchema(s.Target, !s.Linear, named...)
+	if err != nil {
+		return nil, err
+	}
+	d := &Data{Schema: schema, records: records}
+	if left := schema.LeftOut(records.Header); len(left) > 0 {
+		d.Warnings = append(d.Warnings, leftOut(left))
+	}
+	return d, nil
+}
+
+// leftOut is the warning for columns that nothing is learnt from.
+func leftOut(columns []string) string {
+	return "left out as identifiers, dates or free text: " + dataset.List(columns) +
+		" (--column or --schema takes a column in)"
 }
 
 // encodable lists the records that the schema doesn't drop.
@@ -231,7 +252,11 @@ func notes(t *dataset.Table, schema *dataset.Schema) (out []string) {
 		{"missing", t.Notes.Missing},
 	} {
 		for _, c := range slices.Sorted(maps.Keys(n.counts)) { // source columns, not encoded ones
-			note := fmt.Sprintf("column %s: %d values %s", c, n.counts[c], n.what)
+			values := "values"
+			if n.counts[c] == 1 {
+				values = "value"
+			}
+			note := fmt.Sprintf("column %s: %d %s %s", c, n.counts[c], values, n.what)
 			if n.what == "missing" {
 				note += countsAs(schema, c)
 			}
@@ -248,7 +273,7 @@ func notes(t *dataset.Table, schema *dataset.Schema) (out []string) {
 func countsAs(schema *dataset.Schema, column string) string {
 	for _, c := range schema.Columns {
 		if c.Name == column && c.Numeric != nil {
-			return fmt.Sprintf(", which count as the mean where a session measures it, and as %g elsewhere",
+			return fmt.Sprintf(": at the mean where a session measures it, and at %.5g elsewhere",
 				c.Numeric.Center)
 		}
 	}

@@ -128,6 +128,9 @@ func (c *consortium) infer() error {
 			return protocol.Fail(protocol.ClassInput, "data: %w", err)
 		}
 	}
+	if left := c.schema.LeftOut(all.Header); len(left) > 0 {
+		c.warnings = append(c.warnings, "left out as identifiers, dates or free text: "+dataset.List(left))
+	}
 	c.warnings = append(c.warnings,
 		"the schema was computed from the rows, which is not private: for more than a "+
 			"trial, write one with choir schema new and give it with --schema")

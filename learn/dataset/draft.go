@@ -61,7 +61,7 @@ func (rec *Records) draftColumn(i int, target bool, d *Draft) string {
 	numeric = numeric || doubtful
 	categories, err := rec.categories(i)
 	known := len(rec.Cells) > 0 && err == nil
-	if why := rec.unusable(i, numeric, categories); why != "" && !target {
+	if why := rec.unusable(i, numeric, categories, err); why != "" && !target {
 		d.Left = append(d.Left, name)
 		return "# " + tomlKey(name) + " is left out: " + why
 	}
@@ -88,8 +88,9 @@ func (rec *Records) draftColumn(i int, target bool, d *Draft) string {
 	return line + "a number: [LO, HI]; categories: [\"A\", \"B\"]"
 }
 
-// unusable tells why a column is none to learn from, "" if it may be one.
-func (rec *Records) unusable(i int, numeric bool, categories []string) string {
+// unusable tells why a column is none to learn from, "" if it may be one, by its categories or the error of
+// finding them.
+func (rec *Records) unusable(i int, numeric bool, categories []string, err error) string {
 	switch texts := present(categories); {
 	case identifies(rec.Header[i]):
 		return "an identifier or a date"
@@ -97,7 +98,7 @@ func (rec *Records) unusable(i int, numeric bool, categories []string) string {
 		return ""
 	case len(texts) > 0 && !slices.ContainsFunc(texts, func(v string) bool { return !isDate(v) }):
 		return "dates"
-	case manyTexts(len(texts), len(rec.Cells)):
+	case manyTexts(len(texts), len(rec.Cells)), errors.Is(err, errManyValues):
 		return "identifiers or free text"
 	}
 	return ""

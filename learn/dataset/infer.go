@@ -11,14 +11,15 @@ import (
 
 // InferSchema derives a schema from the rows: columns in file order; numbers with their
 // observed range, mean and population standard deviation; anything else one-hot with the
-// observed categories in byte order ("?" among them). A column is rejected if only texts
+// observed categories in byte order ("?" among them). Identifiers, dates and free text are
+// left out (Schema.LeftOut), but for the kept columns. A column is rejected if only texts
 // such as NA or inf, or numbers out of range, keep it from being numeric. With
 // classification the target must have two values, of which the second in byte order is
 // positive.
 //
 // Bounds that were computed from the data reveal something about them: the result is not
 // private, and its Source declares it (sourceInferred).
-func (rec *Records) InferSchema(target string, classification bool) (*Schema, error) {
+func (rec *Records) InferSchema(target string, classification bool, kept ...string) (*Schema, error) {
 	at := rec.index(target)
 	if at < 0 {
 		return nil, &LineError{rec.Name, 1, target, errors.New("the target is not a column of the file")}
@@ -31,6 +32,8 @@ func (rec *Records) InferSchema(target string, classification bool) (*Schema, er
 			infer = rec.inferLabels
 		case i == at:
 			infer = rec.inferTarget
+		case !slices.Contains(kept, name) && rec.useless(i):
+			continue
 		}
 		c, err := infer(i)
 		if err != nil {
@@ -42,7 +45,18 @@ func (rec *Records) InferSchema(target string, classification bool) (*Schema, er
 			s.Columns = append(s.Columns, c)
 		}
 	}
+	if len(s.Columns) == 0 {
+		err := errors.New("no other column has numbers or categories to learn from")
+		return nil, &LineError{rec.Name, 0, target, err}
+	}
 	return s, s.Validate()
+}
+
+// useless reports whether a column is none to learn from.
+func (rec *Records) useless(i int) bool {
+	_, numeric := rec.numbers(i)
+	categories, err := rec.categories(i)
+	return rec.unusable(i, numeric || rec.almostNumbers(i) != nil, categories, err) != ""
 }
 
 func (rec *Records) inferColumn(i int) (Column, error) {
@@ -56,10 +70,6 @@ func (rec *Records) inferColumn(i int) (Column, error) {
 		return Column{}, err
 	}
 	cats, err := rec.categories(i)
-	if err == nil && manyTexts(len(cats), len(rec.Cells)) {
-		err = fmt.Errorf("%d different texts in %d records: identifiers, not categories; remove the column, or "+
-			"leave it out of the schema", len(cats), len(rec.Cells))
-	}
 	return Categorical(rec.Header[i], cats...), err
 }
 
@@ -159,6 +169,9 @@ func (rec *Records) numbers(i int) ([]float64, bool) {
 	return values, true
 }
 
+// errManyValues: a column has more different texts than categories may be.
+var errManyValues = fmt.Errorf("more than %d different values: not a category", maxCategories)
+
 func (rec *Records) categories(i int) ([]string, error) {
 	seen := map[string]bool{}
 	for _, cells := range rec.Cells {
@@ -166,7 +179,7 @@ func (rec *Records) categories(i int) ([]string, error) {
 			seen[cells[i]] = true
 		}
 		if len(seen) > maxCategories {
-			return nil, fmt.Errorf("more than %d different values: not a category", maxCategories)
+			return nil, errManyValues
 		}
 	}
 	if len(seen) == 0 {

@@ -187,11 +187,34 @@ func TestInferSchema(t *testing.T) {
 			t.Errorf("target %s: %v", target, err)
 		}
 	}
-	for n := range leastIdentifiers {
-		rec.Cells = append(rec.Cells, []string{"1", fmt.Sprintf("patient %d", n), "7", "yes"})
+}
+
+// TestInferLeavesOut: identifiers, by their name or their form, dates, and more texts than categories may be
+// are left out, but for what is kept by name; a file of nothing else has no schema.
+func TestInferLeavesOut(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("pid,code,seen,story,n,y\n")
+	for n := range maxCategories + 1 {
+		fmt.Fprintf(&b, "%d,c%d,2024-01-%02d,%d words,%d,%d\n", n, n/2*2, 1+n%28, n, n%7, n%2)
 	}
-	if _, err := rec.InferSchema("y", true); err == nil || !strings.Contains(err.Error(), "identifiers") {
-		t.Errorf("a column of identifiers: %v", err)
+	rec := read(t, b.String())
+	for _, c := range []struct{ keep, left string }{
+		{"", "pid code seen story"}, {"pid", "code seen story"}, {"seen", "pid code story"},
+	} {
+		s, err := rec.InferSchema("y", true, c.keep)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left := strings.Join(s.LeftOut(rec.Header), " "); left != c.left {
+			t.Errorf("kept %q: left out %q, want %q", c.keep, left, c.left)
+		}
+	}
+	if _, err := rec.InferSchema("y", true, "story"); !errors.Is(err, ErrBadData) {
+		t.Errorf("%d kept texts: %v", maxCategories+1, err)
+	}
+	if _, err := read(t, "id,y\n1,0\n2,1\n").InferSchema("y", true); err == nil ||
+		!strings.Contains(err.Error(), "no other column") {
+		t.Errorf("no columns: %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -117,6 +118,17 @@ func Binary(name, negative, positive string) Column {
 // Public reports whether the schema claims to be independent of the data. It is
 // the author's claim; nothing can check it.
 func (s *Schema) Public() bool { return s.Source != "" && !inferred(s.Source) }
+
+// LeftOut lists the columns of a file's header that the schema doesn't have.
+func (s *Schema) LeftOut(header []string) (out []string) {
+	has := s.names()
+	for _, name := range header {
+		if !slices.Contains(has, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
 
 // Classification reports whether the target has categories.
 func (s *Schema) Classification() bool { return s.Target.Numeric == nil }

@@ -35,16 +35,22 @@ func (a *App) schemaNew() *cobra.Command {
 				fmt.Fprintf(a.Err, "%s to fill in: %q\n", plural(len(d.Open), "column is left", "columns are left"),
 					d.Open)
 			}
-			if len(d.Left) > 0 {
-				fmt.Fprintf(a.Err, "left out as identifiers, dates or free text: %q\n", d.Left)
-			}
+			a.printLeft(d.Left)
 			return d.Text, nil
 		})
 }
 
+// printLeft names the columns that a schema leaves out.
+func (a *App) printLeft(columns []string) {
+	if len(columns) > 0 {
+		fmt.Fprintf(a.Err, "left out as identifiers, dates or free text: %q\n", columns)
+	}
+}
+
 const schemaInferLong = `Write a schema whose ranges, centres and categories are computed from the rows.
 That reveals something about the rows to every member: the result is marked as
-not private, and is for trials on data that may be shown.`
+not private, and is for trials on data that may be shown. Identifiers, dates and
+free text are left out.`
 
 func (a *App) schemaInfer() *cobra.Command {
 	return a.schemaWriter("infer", "Write a schema computed from the rows: not private", schemaInferLong,
@@ -56,6 +62,7 @@ func (a *App) schemaInfer() *cobra.Command {
 					return nil, err
 				}
 			}
+			a.printLeft(s.LeftOut(rec.Header))
 			fmt.Fprintln(a.Err, "the bounds come from the rows: not private")
 			return s.TOML(), nil
 		})
