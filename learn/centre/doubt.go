@@ -4,22 +4,22 @@ import (
 	"math"
 	"slices"
 
-	"choir/learn/noiseaware"
+	"choir/learn/noiseaware/newton"
 )
 
 // Doubts returns what a state leaves unknown of the encoded columns in its frame. Before anything is measured
 // a mean is anywhere in the range. variance is that of the noise on one sum, in units of the grid squared.
-func (c Columns) Doubts(state []int64, variance float64) []noiseaware.Doubt {
+func (c Columns) Doubts(state []int64, variance float64) []newton.Doubt {
 	const anywhere = 1. / 3 // variance of a mean
 	_, known := c.look(state, variance, stages)
 	if known == nil {
 		known = slices.Repeat([]spread{{0, anywhere, unit * unit, 1, 0}}, len(c.columns))
 	}
-	out := make([]noiseaware.Doubt, c.features)
+	out := make([]newton.Doubt, c.features)
 	for j, k := range shrunk(known) {
 		own, moved := known[j].meanNoise, k.mean-known[j].mean
 		most := anywhere + own/float64(len(known))
-		d := noiseaware.Doubt{Mean: math.Sqrt(min(own+moved*moved, most)) / k.unit()}
+		d := newton.Doubt{Mean: math.Sqrt(min(own+moved*moved, most)) / k.unit()}
 		d.Log, d.LogSD = known[j].width(k.unit())
 		out[c.columns[j].at] = d
 	}

@@ -5,7 +5,7 @@ import (
 
 	"choir/learn/centre"
 	"choir/learn/dataset"
-	"choir/learn/noiseaware"
+	"choir/learn/noiseaware/newton"
 	"choir/learn/pvi"
 )
 
@@ -69,7 +69,7 @@ func (f Facts) Newton(curve, bound float64) Newton {
 		slack := max(stepTight, stepSlack/max(1, 2*f.Noise/own))
 		s.StepBound = round3(min(reach, slack*length))
 	}
-	s.Kept = round3(noiseaware.SlopeKept(s.StepBound / length))
+	s.Kept = round3(newton.SlopeKept(s.StepBound / length))
 	unit := s.StepBound / (parties * stepShare * slope * s.Kept) // of a clip on the sum, on the mean
 	s.Noise = f.Noise * unit
 	s.Least = aloneFactor * f.Noise * math.Sqrt(d) / slope

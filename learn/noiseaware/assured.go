@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"choir/learn/gauss"
+	"choir/learn/noiseaware/internal/logistic"
 )
 
 // assured shortens the slopes and the intercept of a mean that follows from the scores by the bends, to the
@@ -40,7 +41,8 @@ func (t Trace) assured(m *gauss.Moments, bends []bend, at revealed) error {
 	squares := newLogits(at.curvature.matrix).squares
 	level(squares[:d-1])
 	Response{Start: start, Rest: rest.RawVector().Data, Joint: joint, Noise: noise,
-		Products: mat.NewDiagDense(d, squares), Spread: v - probit, Records: at.columns.records}.Shorten(m.Mean)
+		Products: mat.NewDiagDense(d, squares), Spread: v - logistic.Probit,
+		Records: at.columns.records}.Shorten(m.Mean)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"choir/learn/gauss"
+	"choir/learn/noiseaware/internal/logistic"
 )
 
 // bend is how a model's scores depend on the weights: over the public Gaussian of mean m the expected
@@ -16,10 +17,6 @@ type bend struct {
 	// public Gaussian, and of what is known of the weights.
 	factor, truth func(mean, variance []float64) float64
 }
-
-// probit is the variance of the normal distribution function that is about the logistic one
-// ([MacKay92]).
-const probit = 8 / math.Pi
 
 // steepest is the largest share of its limit that an estimate of a logit's variance may have.
 const steepest = 0.8
@@ -38,7 +35,7 @@ func one([]float64, []float64) float64 { return 1 }
 // curvature is at one of them.
 func chord(h *mat.SymDense, spread, around []float64) bend {
 	l := newLogits(h)
-	at := func(v float64) float64 { return 1 / math.Sqrt(1+v/probit) }
+	at := func(v float64) float64 { return 1 / math.Sqrt(1+v/logistic.Probit) }
 	wide := l.around(around)
 	pull := mat.NewSymDense(h.SymmetricDim(), nil)
 	pull.ScaleSym(1/at(l.around(spread)+wide), h)
@@ -55,7 +52,7 @@ func arc(e estimate, point, spread []float64, sd, records float64) bend {
 	h := e.matrix
 	d := h.SymmetricDim()
 	l := newLogits(h)
-	limit := probit + l.around(spread)
+	limit := logistic.Probit + l.around(spread)
 	slopes := slopesOf(point)
 	hm := mat.NewVecDense(d, nil)
 	hm.MulVec(h, slopes)
@@ -75,7 +72,7 @@ func arc(e estimate, point, spread []float64, sd, records float64) bend {
 	pull.SymRankOne(h, (limit+s)/(limit*limit)/l.records, hm)
 	g := func(mean, variance []float64) float64 {
 		w := slopesOf(mean)
-		v := probit + mat.Inner(w, pull, w)/l.records + l.around(variance)
+		v := logistic.Probit + mat.Inner(w, pull, w)/l.records + l.around(variance)
 		return math.Exp(-mean[d-1]*mean[d-1]/(2*v)) / math.Sqrt(v)
 	}
 	at := g(point, spread)

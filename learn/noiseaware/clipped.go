@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"choir/learn/gauss"
+	"choir/learn/noiseaware/internal/logistic"
 )
 
 // Slices are the terms of single records in curvature rounds: c x x' in slices of Size entries, in the order
@@ -221,7 +222,7 @@ func Predicted(x, mean, variance []float64) (p, slope float64) {
 		a += xi * mean[i]
 		v += xi * xi * variance[i]
 	}
-	f := 1 / math.Sqrt(1+v/probit)
+	f := 1 / math.Sqrt(1+v/logistic.Probit)
 	p = 1 / (1 + math.Exp(-f*a))
 	return p, f * p * (1 - p)
 }

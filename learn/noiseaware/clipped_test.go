@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/noiseaware/internal/logistic"
 )
 
 // shownOf is what curvature rounds show of a record: every slice of the list of entries of c x x', those off
@@ -159,7 +161,7 @@ func TestAlong(t *testing.T) {
 	h := autoregression(d, 0.4, n)
 	hw := mat.NewVecDense(d, nil)
 	hw.MulVec(h, w)
-	h.SymRankOne(h, -1/(n*probit+mat.Dot(hw, w)), hw)
+	h.SymRankOne(h, -1/(n*logistic.Probit+mat.Dot(hw, w)), hw)
 	want := mat.Inner(w, h, w) / n
 	raw, repaired := 0.0, 0.0
 	for range draws {

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"choir/learn/gauss"
+	"choir/learn/noiseaware/internal/logistic"
 )
 
 // columns are a logistic model's records as normal columns, the last of which is 1. With a normal
@@ -30,7 +31,7 @@ func normal(e estimate, sd float64, point, spread []float64, records float64) *c
 	h := e.matrix
 	d := h.SymmetricDim()
 	at := h.At(d-1, d-1)
-	limit := probit
+	limit := logistic.Probit
 	for i, x := range spread {
 		limit += x * h.At(i, i) / at
 	}
@@ -67,7 +68,7 @@ func normal(e estimate, sd float64, point, spread []float64, records float64) *c
 // if nil.
 func (c *columns) logit(weights, variance []float64, covariance *mat.SymDense) (a, v float64) {
 	w := mat.NewVecDense(len(weights), weights)
-	a, v = mat.Dot(c.mean, w), probit+mat.Inner(w, c.scatter, w)
+	a, v = mat.Dot(c.mean, w), logistic.Probit+mat.Inner(w, c.scatter, w)
 	for i := range variance {
 		if covariance == nil {
 			v += variance[i] * (c.scatter.At(i, i) + c.mean.AtVec(i)*c.mean.AtVec(i))
@@ -77,7 +78,7 @@ func (c *columns) logit(weights, variance []float64, covariance *mat.SymDense) (
 			v += covariance.At(i, j) * (c.scatter.At(i, j) + c.mean.AtVec(i)*c.mean.AtVec(j))
 		}
 	}
-	return a, max(v, probit) // a noisy covariance may not be one
+	return a, max(v, logistic.Probit) // a noisy covariance may not be one
 }
 
 // off is what the columns' means add to the mean logit at these weights, without the intercept.
@@ -94,7 +95,7 @@ func (c *columns) rate(weights, variance []float64) (rate, sd float64) {
 	slopes := floats.Norm(weights[:len(weights)-1], 2)
 	spread := math.Sqrt2 * slopes * slopes * u / (2 * math.Sqrt(v))
 	sd = math.Exp(-u*u/2) / math.Sqrt(2*math.Pi*v) * c.doubt * math.Hypot(slopes, spread)
-	return cumulative(u), sd
+	return logistic.Cumulative(u), sd
 }
 
 // near is how many standard deviations of its error a mean prediction may be from the rate that
@@ -109,7 +110,7 @@ const rarest = 1e-4
 func (c *columns) shift(m *gauss.Moments, rate, sd float64) float64 {
 	rate, sd = share(rate, sd)
 	a, v := c.logit(m.Mean, m.Variance, m.Covariance)
-	own := cumulative(a / math.Sqrt(v))
+	own := logistic.Cumulative(a / math.Sqrt(v))
 	low, high := max(rarest, rate-near*sd), min(1-rarest, rate+near*sd)
 	if own >= low && own <= high {
 		return 0
@@ -117,9 +118,6 @@ func (c *columns) shift(m *gauss.Moments, rate, sd float64) float64 {
 	want := min(max(own, low), high)
 	return -math.Sqrt2*math.Erfcinv(2*want)*math.Sqrt(v) - a
 }
-
-// cumulative is the normal distribution function.
-func cumulative(u float64) float64 { return math.Erfc(-u/math.Sqrt2) / 2 }
 
 // Share returns the mean of a share of which x is known, with a normal error of standard deviation sd.
 func Share(x, sd float64) float64 {

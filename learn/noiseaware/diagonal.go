@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"choir/learn/gauss"
+	"choir/learn/noiseaware/internal/shrink"
 )
 
 // Diagonal is what rounds revealed of d weights where nothing is known of the curvature beyond
@@ -47,7 +48,7 @@ func (d Diagonal) Posterior() (m, single *gauss.Moments) {
 		m = d.predictive(e, prior)
 	}
 	wide := d.each(e, correlated, Scales(nil).Precisions(d.Prior, len(d.Scores)))
-	return m, about(m, wide, d.Prior)
+	return m, shrink.About(m, wide, d.Prior)
 }
 
 // Pooled returns the precisions without their noise as far as that can be told, and the variances of what is
@@ -101,18 +102,6 @@ func (d Diagonal) alone(e, prior []float64) *gauss.Moments {
 
 // linear is the linear part of the likelihood's factor.
 func (d Diagonal) linear(i int) float64 { return d.Scores[i] + d.Precision[i]*d.Origin[i] }
-
-// about has the means of m, and the mean squares of weights with the law wide about them, at most the
-// prior's variance: by the law of total variance what sums leave unknown of a weight is at most that on
-// average, and more is an error of the approximations.
-func about(m, wide *gauss.Moments, prior float64) *gauss.Moments {
-	out := make([]float64, len(m.Mean))
-	for i, v := range wide.Variance {
-		away := wide.Mean[i] - m.Mean[i]
-		out[i] = min(max(m.Variance[i], v+away*away), 1/prior)
-	}
-	return &gauss.Moments{Mean: m.Mean, Variance: out}
-}
 
 // each is the posterior of each weight by itself under a prior of these precisions, for errors of the
 // likelihood's precisions of variance e, and squared correlations that add up to r.

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"choir/learn/gauss"
+	"choir/learn/internal/ellipse"
 )
 
 // distant is the density of the weights w by the law of the curvature's error E, whose entries are
@@ -70,22 +71,22 @@ const (
 // momentsOf are those of a density, near those of the normal law m. log is its logarithm, up to a constant.
 func momentsOf(log func(w *mat.VecDense) float64, m *gauss.Moments) (*gauss.Moments, error) {
 	n := len(m.Mean)
-	ellipse := mat.NewSymDense(n, nil)
-	ellipse.ScaleSym(wider, m.Covariance)
+	shape := mat.NewSymDense(n, nil)
+	shape.ScaleSym(ellipse.Wider, m.Covariance)
 	var c mat.Cholesky
-	if !c.Factorize(ellipse) {
+	if !c.Factorize(shape) {
 		return nil, gauss.ErrImproper
 	}
 	var root mat.TriDense
 	c.LTo(&root)
 	w, centre := mat.NewVecDense(n, nil), mat.NewVecDense(n, m.Mean)
-	walk := newChain(make([]float64, n), func(x []float64) float64 {
+	walk := ellipse.New(make([]float64, n), func(x []float64) float64 {
 		w.MulVec(&root, mat.NewVecDense(n, x))
 		w.AddVec(w, centre)
 		return log(w) + floats.Dot(x, x)/2
 	})
 	for range settling {
-		walk.step()
+		walk.Step()
 	}
 	count := distants
 	if n > costly {
@@ -93,8 +94,8 @@ func momentsOf(log func(w *mat.VecDense) float64, m *gauss.Moments) (*gauss.Mome
 	}
 	mean, square := mat.NewVecDense(n, nil), mat.NewSymDense(n, nil)
 	for range count {
-		walk.step()
-		w.MulVec(&root, mat.NewVecDense(n, walk.x))
+		walk.Step()
+		w.MulVec(&root, mat.NewVecDense(n, walk.X))
 		mean.AddScaledVec(mean, 1/float64(count), w)
 		square.SymRankOne(square, 1/float64(count), w)
 	}

@@ -7,6 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"choir/learn/gauss"
+	"choir/learn/noiseaware/internal/logistic"
+	"choir/learn/noiseaware/internal/shrink"
 )
 
 // gain is what is known of the log-likelihood that part of a mean gains over even odds for both classes.
@@ -22,10 +24,7 @@ type gain struct {
 	alike      bool // the logits are those of an intercept, and otherwise about normal
 }
 
-const (
-	margin = 1.5   // standard deviations by which a gain may be less than its estimate
-	slack  = 0.005 // nats of a record that may be lost then
-)
+const margin = 1.5 // standard deviations by which a gain may be less than its estimate
 
 // share returns the largest share of the mean, up to 1, that loses little of the log-likelihood even if its
 // gain is less than it seems: methods.md, section 14.
@@ -51,27 +50,9 @@ func (g gain) share() float64 {
 	}
 	gained := func(k float64) float64 {
 		bent := min(k, turn)
-		return bent*low - g.records*logCosh(bent*s) + (k-bent)*rises
+		return bent*low - g.records*logistic.LogCosh(bent*s) + (k-bent)*rises
 	}
-	return largest(func(k float64) bool { return gained(k) >= -slack*g.records })
-}
-
-// logCosh is log cosh x, for x of 0 or more.
-func logCosh(x float64) float64 { return x + math.Log1p(math.Exp(-2*x)) - math.Ln2 }
-
-// largest is the largest number up to 1 below which all have a property of 0, to 2^-40.
-func largest(has func(k float64) bool) float64 {
-	if has(1) {
-		return 1
-	}
-	low, step := 0., 0.5
-	for step > 0x1p-40 {
-		if has(low + step) {
-			low += step
-		}
-		step /= 2
-	}
-	return low
+	return shrink.Largest(func(k float64) bool { return gained(k) >= -shrink.Slack*g.records })
 }
 
 // steeper is the factor on the derivative of a mean of n weights by the scores where a power of the share
@@ -112,7 +93,7 @@ func (r Response) Shorten(mean []float64) (slopes float64) {
 // gain is that of the weights from one to before another. Over the posterior logits are as if they were
 // shorter ([MacKay92]).
 func (r Response) gain(mean []float64, from, to int) gain {
-	short := 1 / math.Sqrt(1+r.Spread/probit)
+	short := 1 / math.Sqrt(1+r.Spread/logistic.Probit)
 	g := gain{records: r.Records, alike: to-from == 1}
 	variance := 0.0
 	for i := from; i < to; i++ {

@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"choir/learn/gauss"
+	"choir/learn/noiseaware/internal/logistic"
+	"choir/learn/noiseaware/internal/shrink"
 )
 
 // TestGainIsABound: any share of logits gains at least what a gain has of the same sums, and at the share
@@ -38,11 +40,11 @@ func TestGainIsABound(t *testing.T) {
 			return out
 		}
 		for _, k := range []float64{0.1, 0.5, 1, 2} {
-			if bound := k*g.linear - n*logCosh(k*math.Sqrt(g.square/n)); over(k) < bound-1e-9 {
+			if bound := k*g.linear - n*logistic.LogCosh(k*math.Sqrt(g.square/n)); over(k) < bound-1e-9 {
 				t.Fatalf("gain %v at the share %v, bound %v", over(k), k, bound)
 			}
 		}
-		if k := g.share(); over(k) < -slack*n-1e-9 {
+		if k := g.share(); over(k) < -shrink.Slack*n-1e-9 {
 			t.Fatalf("loses %v at the share %v", -over(k), k)
 		}
 	}
@@ -89,7 +91,7 @@ func TestAssuredOfNoise(t *testing.T) {
 	lost := func(m *gauss.Moments) bool { // records have standard normal columns, and no signal
 		v := floats.Dot(m.Mean, m.Mean)
 		spread := floats.Sum(m.Variance)
-		return v/(1+spread/probit)/8 > 0.01
+		return v/(1+spread/logistic.Probit)/8 > 0.01
 	}
 	var before, after float64
 	for range draws {

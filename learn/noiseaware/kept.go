@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"choir/learn/gauss"
+	"choir/learn/noiseaware/internal/shrink"
 )
 
 // Kept returns the posterior with a mean that is as short as the estimate of James and Stein [JS61]
@@ -39,14 +40,14 @@ func (d Diagonal) shortened(n int, power float64) (m, single *gauss.Moments) {
 	if d.Floor > 0 {
 		own = d.alone(e, prior)
 	}
-	noise := lengths(own.Variance[:n], prior, d.Precision)
+	noise := shrink.Lengths(own.Variance[:n], prior, d.Precision)
 	for i, p := range d.Precision[:n] {
 		if d.Answered > 0 && p > 0 {
 			noise[i] *= (d.Answered*p + d.ScoreNoise[i]) / (p + d.ScoreNoise[i])
 		}
 	}
-	whole, length := square(own.Mean[:n], d.Precision), square(m.Mean[:n], d.Precision)
-	left := kept(whole, noise, 0)
+	whole, length := shrink.Square(own.Mean[:n], d.Precision), shrink.Square(m.Mean[:n], d.Precision)
+	left := shrink.Kept(whole, noise, 0)
 	share := math.Pow(left, power)
 	if length > 0 {
 		share = min(1, share*math.Sqrt(whole/length))
@@ -63,39 +64,4 @@ func (d Diagonal) shortened(n int, power float64) (m, single *gauss.Moments) {
 		single.Variance[i] = min(max(single.Variance[i], m.Variance[i])+away*away, 1/d.Prior)
 	}
 	return m, single
-}
-
-// lengths are what every weight is expected to add to the squared length of a mean without a signal, if a
-// weight counts by its precision: the sums alone have an estimate with the variance V/(1-PV) where the
-// posterior has V, and without a signal the posterior's mean has V(1-PV).
-func lengths(variance, prior, precision []float64) []float64 {
-	out := make([]float64, len(variance))
-	for i, v := range variance {
-		out[i] = precision[i] * v * (1 - min(1, prior[i]*v))
-	}
-	return out
-}
-
-// kept is the share of a mean of a squared length that is not noise, to which weights are expected to add
-// these lengths. The noise is taken for longer than expected by chance standard deviations of its
-// squared length.
-func kept(square float64, noise []float64, chance float64) float64 {
-	sum, squares, d := 0.0, 0.0, float64(len(noise))
-	for _, v := range noise {
-		sum += v
-		squares += v * v
-	}
-	if sum == 0 {
-		return 1
-	}
-	return max(0, 1-(max(0, d-2)*sum/d+chance*math.Sqrt(2*squares))/square)
-}
-
-// square is the squared length of weights that count by their precisions.
-func square(m, precision []float64) float64 {
-	out := 0.0
-	for i, x := range m {
-		out += precision[i] * x * x
-	}
-	return out
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+
+	"choir/learn/noiseaware/internal/shrink"
 )
 
 // Of noise alone the estimate of James and Stein keeps at most the share 2/d of the mean's square, on
@@ -79,7 +81,7 @@ func TestKeptByChance(t *testing.T) {
 	}
 	length := 3 * d * (1 + 2*math.Sqrt(2.0/d))
 	for _, tc := range []struct{ chance, want float64 }{{0, 0.4487}, {1, 0.2550}, {5, 0}} {
-		if got := kept(length, noise, tc.chance); math.Abs(got-tc.want) > 1e-4 {
+		if got := shrink.Kept(length, noise, tc.chance); math.Abs(got-tc.want) > 1e-4 {
 			t.Errorf("chance %v: keeps the share %v, want %v", tc.chance, got, tc.want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"choir/learn/gauss"
+	"choir/learn/internal/ellipse"
 )
 
 // Records is the law of what a record of a logistic model leaves in the rounds' scores, after clipping,
@@ -90,12 +91,12 @@ func (c *columns) draws(normals [][]float64) ([][]float64, error) {
 
 // whitened returns n fixed normal vectors in pairs of both signs.
 func whitened(n, d int) [][]float64 {
-	var r chain // for its generator
+	var r ellipse.Generator
 	var out [][]float64
 	for range n / 2 {
 		z, minus := make([]float64, d), make([]float64, d)
 		for i := range z {
-			z[i] = r.normal()
+			z[i] = r.Normal()
 			minus[i] = -z[i]
 		}
 		out = append(out, z, minus)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"choir/learn/gauss"
+	"choir/learn/noiseaware/internal/shrink"
 )
 
 // Numbers are the weights of a linear model by themselves, and what is known of the error of predictions by
@@ -122,7 +123,7 @@ func (g outlook) best(low, high float64) (share, variance float64) {
 		for j := range variances + 1 {
 			s, v := float64(i)/shares, low*math.Pow(high/low, float64(j)/variances)
 			e := g.gains(s, v)
-			if e.mean > best && e.mean-g.margin*e.sd >= -slack {
+			if e.mean > best && e.mean-g.margin*e.sd >= -shrink.Slack {
 				best, share, variance = e.mean, s, v
 			}
 		}

@@ -32,7 +32,7 @@ const mostShare = 0.75
 // If the posterior is wider than its errors, v is too small by as much. The interval allows for errors of
 // any length: its upper end takes none of the residuals for them.
 func (r Residuals) Variance() (v, lower, upper float64) {
-	square, sd := r.meanSquare()
+	square, sd := r.MeanSquare()
 	v = max(positive(square-r.Spread-sd*sd/r.Assumed, sd), least*r.Limit)
 	lower = max(0, square-r.Spread-z95*math.Hypot(sd, r.SpreadSD))
 	return v, min(v, lower), max(v, square+z95*sd)
@@ -41,8 +41,8 @@ func (r Residuals) Variance() (v, lower, upper float64) {
 // z95 is the quantile of a normal law that leaves 2.5 % above it.
 const z95 = 1.96
 
-// meanSquare is the mean square of the residuals by their share, and the standard deviation of its error.
-func (r Residuals) meanSquare() (square, sd float64) {
+// MeanSquare is the mean square of the residuals by their share, and the standard deviation of its error.
+func (r Residuals) MeanSquare() (square, sd float64) {
 	share := min(r.Share, mostShare)
 	if share <= 0 {
 		square = share * r.Limit

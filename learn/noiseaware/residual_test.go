@@ -52,7 +52,7 @@ func TestResiduals(t *testing.T) {
 			if lower <= v && v <= upper {
 				held++
 			}
-			_, sd = e.meanSquare()
+			_, sd = e.MeanSquare()
 		}
 		if math.Abs(sum-v) > sd*sd/0.5+4*math.Hypot(sd, 0.02)/math.Sqrt(repeats)+0.1*sd {
 			t.Errorf("variance %g: estimates have the mean %g", v, sum)

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/noiseaware/internal/logistic"
 )
 
 // saturation is what a logistic model's curvature at a point, over a Gaussian of weights, tells of how far
@@ -48,7 +50,7 @@ func (s saturation) counted(at float64) float64 {
 	low, high := s.limit, s.limit/(1-widest)
 	for range 50 {
 		v := (low + high) / 2
-		if meanSlope(s.middle*v/s.limit, v-probit)*s.records > at {
+		if logistic.MeanSlope(s.middle*v/s.limit, v-logistic.Probit)*s.records > at {
 			low = v
 		} else {
 			high = v
@@ -60,18 +62,6 @@ func (s saturation) counted(at float64) float64 {
 // widest is the largest share of the limit that the number of records tells: logits of a standard deviation
 // of some 7.
 const widest = 0.95
-
-// meanSlope is the mean slope of the logistic function over normal logits.
-func meanSlope(mean, variance float64) float64 {
-	const step = 0.1 // of 16 standard deviations
-	sd, out := math.Sqrt(max(0, variance)), 0.0
-	for i := -80; i <= 80; i++ {
-		z := step * float64(i)
-		p := 1 / (1 + math.Exp(-mean-sd*z))
-		out += p * (1 - p) * math.Exp(-z*z/2)
-	}
-	return out * step / math.Sqrt(2*math.Pi)
-}
 
 // saturation is that of the estimate, for slopes whose records have the number and a mean logit, or 0.
 func (e estimate) saturation(sd, records, middle, limit float64, slopes *mat.VecDense) saturation {

@@ -8,17 +8,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestMeanSlope: over normal logits of standard deviation 5 the mean slope of the logistic function is that
-// of a sum over a fine grid, computed elsewhere to four digits; without spread it is p(1 - p).
-func TestMeanSlope(t *testing.T) {
-	for _, c := range []struct{ mean, sd, want float64 }{{0, 5, 0.0751449}, {0, 2, 0.1514264}, {0, 0, 0.25},
-		{1, 0, 0.196612}} {
-		if got := meanSlope(c.mean, c.sd*c.sd); math.Abs(got-c.want) > 1e-5 {
-			t.Errorf("mean %v, sd %v: %v, want %v", c.mean, c.sd, got, c.want)
-		}
-	}
-}
-
 // TestSaturation: of records whose logits are long the number of records tells their spread, where the noisy
 // curvature along the point does not. The root mean square error of their variance over 200 draws of noise is
 // below a quarter of it, and without the number it is several times as large.

@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"choir/learn/gauss"
+	"choir/learn/noiseaware/internal/logistic"
+	"choir/learn/noiseaware/internal/shrink"
 )
 
 // Trace is what R rounds revealed of d weights.
@@ -92,7 +94,7 @@ func (t Trace) Posterior() (m, single *gauss.Moments, err error) {
 	if t.Of != nil && v.at.columns != nil && (t.Mix != nil || t.Curvature.clear()) {
 		cut, err = t.cut(v.own, v.at)
 		if err == nil && t.Mix != nil {
-			return cut, about(cut, cut, t.Prior), nil
+			return cut, shrink.About(cut, cut, t.Prior), nil
 		}
 	}
 	if m, err = t.predictive(v.own, v.bends, v.at); err != nil {
@@ -153,7 +155,7 @@ func (t Trace) view(h estimate) (v view, err error) {
 	if len(v.bends) > 1 {
 		v.at.columns = t.columns(h)
 		v.at.rate, v.at.doubt = t.rate(v.at.columns, weights)
-		if math.Abs(v.at.columns.off(t.CurvaturePoint)) > mostOff*math.Sqrt(probit) {
+		if math.Abs(v.at.columns.off(t.CurvaturePoint)) > mostOff*math.Sqrt(logistic.Probit) {
 			v.bends = v.bends[:1] // the arc's columns have the mean 0
 		}
 	}
@@ -172,9 +174,9 @@ func (t Trace) single(v view) (*gauss.Moments, error) {
 	}
 	wide.Mean[len(wide.Mean)-1] += at.lift
 	if t.Spread != nil && t.Scales == nil {
-		return about(wide, wide, t.Prior), nil
+		return shrink.About(wide, wide, t.Prior), nil
 	}
-	return about(v.own, wide, t.Prior), nil
+	return shrink.About(v.own, wide, t.Prior), nil
 }
 
 // revealed is what the rounds tell of a posterior, however scores depend on the weights.

@@ -10,7 +10,7 @@ import (
 
 	"choir/learn/gauss"
 	"choir/learn/model"
-	"choir/learn/noiseaware"
+	"choir/learn/noiseaware/newton"
 )
 
 // With Newton a party's term is a step in the weights: from the public mean m to the mean of
@@ -167,7 +167,7 @@ const chance = 0.5
 
 // stepsPosterior is NoiseAware of Newton steps.
 func (c Config) stepsPosterior(trace []Observation) (*Posterior, error) {
-	t := noiseaware.Steps{Prior: c.PriorPrecision}
+	t := newton.Steps{Prior: c.PriorPrecision}
 	if c.Model == Logistic {
 		t.Bent = bent
 	} else {
@@ -200,7 +200,7 @@ func (c Config) stepsPosterior(trace []Observation) (*Posterior, error) {
 }
 
 // addSquares adds a residual round.
-func (c Config) addSquares(t *noiseaware.Steps, o Observation) error {
+func (c Config) addSquares(t *newton.Steps, o Observation) error {
 	if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() || o.Parties <= 0 {
 		return ErrShape
 	}
@@ -213,7 +213,7 @@ func (c Config) addSquares(t *noiseaware.Steps, o Observation) error {
 		return err
 	}
 	if t.Squares == nil {
-		t.Squares = &noiseaware.Squares{Limit: ResidualLimit * c.NoiseSD * c.NoiseSD,
+		t.Squares = &newton.Squares{Limit: ResidualLimit * c.NoiseSD * c.NoiseSD,
 			Assumed: c.NoiseSD * c.NoiseSD}
 	}
 	reach, parties := 2*float64(b), float64(o.Parties)
@@ -223,7 +223,7 @@ func (c Config) addSquares(t *noiseaware.Steps, o Observation) error {
 }
 
 // addSteps adds a round.
-func (c Config) addSteps(t *noiseaware.Steps, o Observation) error {
+func (c Config) addSteps(t *newton.Steps, o Observation) error {
 	if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() {
 		return ErrShape
 	}

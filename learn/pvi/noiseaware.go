@@ -10,6 +10,7 @@ import (
 
 	"choir/learn/gauss"
 	"choir/learn/noiseaware"
+	"choir/learn/noiseaware/newton"
 )
 
 // ErrUncorrected: no posterior that counts the privacy noise is known for the method.
@@ -35,7 +36,7 @@ type Observation struct {
 	Scale float64
 	// Ranged reports that of some columns nothing but a range is public.
 	Ranged bool
-	Doubts []noiseaware.Doubt // of columns of which nothing but a range is public; nil: none
+	Doubts []newton.Doubt // of columns of which nothing but a range is public; nil: none
 	// Intercept is that of the intercept, of strategies without Newton steps.
 	Intercept float64
 	// Others reports that the round was with other parties than those whose posterior is wanted:

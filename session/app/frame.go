@@ -6,7 +6,7 @@ import (
 	"choir/crypto/fixedpoint"
 	"choir/learn/centre"
 	"choir/learn/dataset"
-	"choir/learn/noiseaware"
+	"choir/learn/noiseaware/newton"
 	"choir/learn/pvi"
 	"choir/protocol"
 )
@@ -144,7 +144,7 @@ func Finest(p *protocol.Plan, a Spec, records float64) (float64, error) {
 func CentreRounds(a Spec) int { return centringOf(a).rounds }
 
 // doubts are those of the columns in a public state's frame; nil for a plan that measures none.
-func (c centring) doubts(p *protocol.Plan, state []int64) ([]noiseaware.Doubt, error) {
+func (c centring) doubts(p *protocol.Plan, state []int64) ([]newton.Doubt, error) {
 	columns, measured, err := c.seen(state)
 	if err != nil || measured == nil {
 		return nil, err

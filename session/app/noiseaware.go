@@ -6,7 +6,7 @@ import (
 
 	"choir/learn/centre"
 	"choir/learn/defaults"
-	"choir/learn/noiseaware"
+	"choir/learn/noiseaware/newton"
 	"choir/learn/pvi"
 	"choir/protocol"
 )
@@ -100,7 +100,7 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 		schema = centre.Schema(schema, nil)
 	}
 	scale, intercept := defaults.Scale(schema), defaults.Of(schema).Target
-	var doubts []noiseaware.Doubt
+	var doubts []newton.Doubt
 	if len(trace) > 0 {
 		if doubts, err = l.centring().doubts(p, trace[len(trace)-1].Before); err != nil {
 			return nil, err

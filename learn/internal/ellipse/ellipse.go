@@ -3,8 +3,8 @@ package ellipse
 
 import "math"
 
-// Narrowest is the arc, in radians, at which the search for a point ends: what is left is the vector itself.
-const Narrowest = 1e-12
+// narrowest is the arc, in radians, at which the search for a point ends: what is left is the vector itself.
+const narrowest = 1e-12
 
 // Step moves y to a point of the ellipse through y and other, as [MAM10], figure 2. A law with the density
 // exp weight(y) over the standard normal one stays as it is, for a standard normal other. now is weight(y),
@@ -15,7 +15,7 @@ func Step(y, other, next []float64, now float64, weight func(y []float64) float6
 	floor := now + math.Log(uniform())
 	angle := 2 * math.Pi * uniform()
 	low, high := angle-2*math.Pi, angle
-	for high-low > Narrowest {
+	for high-low > narrowest {
 		sin, cos := math.Sincos(angle)
 		for i, v := range y {
 			next[i] = cos*v + sin*other[i]

@@ -1,4 +1,4 @@
-package noiseaware
+package newton
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package noiseaware
+package newton
 
 import (
 	"math"
@@ -24,7 +24,7 @@ func TestSquares(t *testing.T) {
 			s := &Squares{Limit: limit, Assumed: assumed}
 			whole := v + 0.02 + 0.05 // the weights' variance, and the way from the public ones
 			for range 2 {
-				share := clipped(whole/limit) + c.noise*math.Sqrt2*g.NormFloat64()
+				share := cut(whole/limit) + c.noise*math.Sqrt2*g.NormFloat64()
 				s.Add([]float64{0.3 - math.Sqrt(0.05), 0}, share, c.noise*math.Sqrt2, 1e5)
 			}
 			got, lower, upper := s.Variance(m)
@@ -56,4 +56,10 @@ func TestSquaresOfNothing(t *testing.T) {
 			t.Errorf("share %v: variance %v, interval %v to %v", share, v, lower, upper)
 		}
 	}
+}
+
+// cut is E min(t z^2, 1) for a standard normal z.
+func cut(t float64) float64 {
+	a := 1 / t
+	return t*(math.Erf(math.Sqrt(a/2))-math.Sqrt(2*a/math.Pi)*math.Exp(-a/2)) + math.Erfc(math.Sqrt(a/2))
 }

@@ -1,4 +1,4 @@
-package noiseaware
+package newton
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"choir/learn/gauss"
+	"choir/learn/noiseaware"
 )
 
 // Squares is what rounds tell of the squares of residuals at public weights, by all parties alike.
@@ -34,6 +35,9 @@ func (s *Squares) Add(weights []float64, share, sd, records float64) {
 // belong together count directions unevenly.
 const wayError = 0.5
 
+// leastSD is the least error of the mean square, in limits.
+const leastSD = 1e-6
+
 // farthestSD is how far the law of the variance goes, in standard deviations.
 const farthestSD = 8.0
 
@@ -45,11 +49,11 @@ const farthestSD = 8.0
 func (s *Squares) Variance(m *gauss.Moments) (v, lower, upper float64) {
 	spread := floats.Sum(m.Variance)
 	way := math.Pow(floats.Distance(s.at, m.Mean, 2), 2)
-	r := Residuals{Share: s.shares / s.rounds, Limit: s.Limit, Records: s.records, Assumed: s.Assumed,
+	r := noiseaware.Residuals{Share: s.shares / s.rounds, Limit: s.Limit, Records: s.records, Assumed: s.Assumed,
 		SD:     math.Hypot(math.Sqrt(s.variance)/s.rounds, wayError*way/s.Limit),
 		Spread: spread + way, SpreadSD: spread}
-	square, sd := r.meanSquare()
-	sd = max(sd, least*s.Limit)
+	square, sd := r.MeanSquare()
+	sd = max(sd, leastSD*s.Limit)
 	_, lower, upper = r.Variance()
 	total, most := 0.0, math.Inf(-1)
 	for _, sums := range []bool{false, true} {

@@ -1,9 +1,10 @@
-package noiseaware
+package newton
 
 import (
 	"math"
 
 	"choir/learn/gauss"
+	"choir/learn/internal/ellipse"
 )
 
 // node is a node of a Gauss-Hermite rule for the standard normal law.
@@ -37,29 +38,30 @@ const nearest = 0.3
 
 // settled returns a chain on what all coordinates have in common, and moves l to where it is. It is nil if
 // sums have no law: they are without noise, and not as slopes have them.
-func (l *series) settled(p prior) *chain {
+func (l *series) settled(p prior) *ellipse.Chain {
 	start := []float64{0, 0, 0.7, 0}
 	for range beginnings {
 		l.measure(l.decode(start, p))
 	}
-	c := newChain(start, func(x []float64) float64 {
+	log := func(x []float64) float64 {
 		total := 0.0
 		for _, m := range l.mixtures(l.decode(x, p)) {
 			total += m.log
 		}
 		return total
-	})
-	if math.IsInf(c.l(start), -1) {
+	}
+	if math.IsInf(log(start), -1) {
 		return nil
 	}
+	c := ellipse.New(start, log)
 	for range phases {
-		copy(c.x, c.settle(shaking))
-		at := l.decode(c.x, p)
+		copy(c.X, c.Settle(shaking))
+		at := l.decode(c.X, p)
 		for range again {
 			l.measure(at)
-			at = l.decode(c.x, p)
+			at = l.decode(c.X, p)
 		}
-		c.begin()
+		c.Begin()
 	}
 	return c
 }
@@ -77,13 +79,13 @@ func (t Steps) sample(p prior, each func(weights []float64)) (m *gauss.Moments, 
 		return nil, noise, false
 	}
 	m = &gauss.Moments{Mean: make([]float64, d), Variance: make([]float64, d)}
-	var r chain // for its generator
+	var r ellipse.Generator
 	weights := make([]float64, d)
 	for range commons {
 		for range apartSteps {
-			c.step()
+			c.Step()
 		}
-		at := l.decode(c.x, p)
+		at := l.decode(c.X, p)
 		if p.single {
 			at.scale = p.high
 		}
@@ -97,7 +99,7 @@ func (t Steps) sample(p prior, each func(weights []float64)) (m *gauss.Moments, 
 		}
 		for range fromEach {
 			for i, v := range variances {
-				weights[i] = means[i] + math.Sqrt(v)*r.normal()
+				weights[i] = means[i] + math.Sqrt(v)*r.Normal()
 			}
 			each(weights)
 		}

@@ -1,4 +1,4 @@
-package noiseaware
+package newton
 
 import (
 	"math"
@@ -7,6 +7,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"choir/learn/gauss"
+	"choir/learn/internal/ellipse"
+	"choir/learn/noiseaware/internal/logistic"
+	"choir/learn/noiseaware/internal/shrink"
 )
 
 // Doubt is what isn't known of a column of which nothing but a range is public, in the units that weights are
@@ -24,18 +27,18 @@ const (
 // the weights, of the columns' lengths, and of where columns lie given these. Slopes and intercept keep one
 // share, as in shorten.
 func shortenPlaced(m *gauss.Moments, weights [][]float64, doubts []Doubt) {
-	var r chain // for its generator
+	var r ellipse.Generator
 	var drawn []odds
 	for n := 0; n < len(weights); n += every {
 		drawn = append(drawn, oddsOf(m, weights[n], doubts, &r))
 	}
 	gains := make([]float64, len(drawn))
-	floats.Scale(largest(func(k float64) bool {
+	floats.Scale(shrink.Largest(func(k float64) bool {
 		for i, o := range drawn {
 			gains[i] = k*o.rise - meanLogCosh(k*o.mean/2, k*o.sd/2)
 		}
 		slices.Sort(gains)
-		return gains[int(unlucky*float64(len(gains)))] >= -slack
+		return gains[int(unlucky*float64(len(gains)))] >= -shrink.Slack
 	}), m.Mean)
 }
 
@@ -45,33 +48,34 @@ type odds struct{ rise, mean, sd float64 }
 
 // oddsOf are those of a draw. How far columns belong together isn't known: a normal factor that all have,
 // with a sign of their own, has any share of their variances.
-func oddsOf(m *gauss.Moments, w []float64, doubts []Doubt, r *chain) (o odds) {
+func oddsOf(m *gauss.Moments, w []float64, doubts []Doubt, r *ellipse.Generator) (o odds) {
 	last := len(w) - 1
-	means := meansGiven(w, doubts, r.normal)
+	means := meansGiven(w, doubts, r.Normal)
 	own, ownSquare, both := w[last], 0.0, 0.0 // of the logits by w, and by both
 	spread := m.Variance[last]
 	o.mean = m.Mean[last]
 	var square, along, ownAlong float64
 	for j, mean := range means {
-		length := math.Exp(doubts[j].Log + doubts[j].LogSD*r.normal())
+		length := math.Exp(doubts[j].Log + doubts[j].LogSD*r.Normal())
 		own += mean * w[j]
 		o.mean += mean * m.Mean[j]
 		ownSquare += length * length * w[j] * w[j]
 		both += length * length * w[j] * m.Mean[j]
 		square += length * length * m.Mean[j] * m.Mean[j]
 		spread += (mean*mean + length*length) * m.Variance[j]
-		if r.uniform() < 0.5 {
+		if r.Uniform() < 0.5 {
 			length = -length
 		}
 		ownAlong += length * w[j]
 		along += length * m.Mean[j]
 	}
-	part := r.uniform()
+	part := r.Uniform()
 	ownSquare += part * (ownAlong*ownAlong - ownSquare)
 	both += part * (ownAlong*along - both)
 	square += part * (along*along - square)
-	short := 1 / math.Sqrt(1+spread/probit)
-	o.rise = short * (meanSlope(own, ownSquare)*both + (cumulative(own/math.Sqrt(probit+ownSquare))-0.5)*o.mean)
+	short := 1 / math.Sqrt(1+spread/logistic.Probit)
+	beyond := logistic.Cumulative(own/math.Sqrt(logistic.Probit+ownSquare)) - 0.5
+	o.rise = short * (logistic.MeanSlope(own, ownSquare)*both + beyond*o.mean)
 	o.mean, o.sd = short*o.mean, short*math.Sqrt(square)
 	return o
 }

@@ -1,4 +1,4 @@
-package noiseaware
+package newton
 
 import (
 	"math"
@@ -6,6 +6,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"choir/learn/gauss"
+	"choir/learn/noiseaware/internal/logistic"
+	"choir/learn/noiseaware/internal/shrink"
 )
 
 // rises are what a mean's logits l gain with the weights' own logits a, by draws of the weights: the mean of
@@ -25,7 +27,7 @@ func (r rises) share(lost float64, loss func(k float64) float64) float64 {
 		square += x * x / float64(len(r))
 	}
 	sure := mean - sureOdds*math.Sqrt(max(0, square-mean*mean))
-	return largest(func(k float64) bool { return k*sure-loss(k) >= -lost })
+	return shrink.Largest(func(k float64) bool { return k*sure-loss(k) >= -lost })
 }
 
 // shorten shortens the slopes and the intercept, the last weight, of a mean of classes to the shares that are
@@ -38,21 +40,23 @@ func (r rises) share(lost float64, loss func(k float64) float64) float64 {
 func shorten(m *gauss.Moments, weights [][]float64, ranged bool) {
 	last := len(m.Mean) - 1
 	slopes := m.Mean[:last]
-	short := 1 / math.Sqrt(1+floats.Sum(m.Variance)/probit)
+	short := 1 / math.Sqrt(1+floats.Sum(m.Variance)/logistic.Probit)
 	sd, alone := short*floats.Norm(slopes, 2), short*m.Mean[last]
 	var across, along rises
 	for _, w := range weights {
 		square := floats.Dot(w[:last], w[:last])
-		across = append(across, short*meanSlope(w[last], square)*floats.Dot(w[:last], slopes))
-		along = append(along, alone*(cumulative(w[last]/math.Sqrt(probit+square))-0.5))
+		across = append(across, short*logistic.MeanSlope(w[last], square)*floats.Dot(w[:last], slopes))
+		along = append(along, alone*(logistic.Cumulative(w[last]/math.Sqrt(logistic.Probit+square))-0.5))
 	}
 	if ranged {
 		floats.Add(across, along)
-		floats.Scale(across.share(slack, func(k float64) float64 { return meanLogCosh(k*alone/2, k*sd/2) }), m.Mean)
+		both := func(k float64) float64 { return meanLogCosh(k*alone/2, k*sd/2) }
+		floats.Scale(across.share(shrink.Slack, both), m.Mean)
 		return
 	}
-	floats.Scale(across.share(slack/2, func(k float64) float64 { return meanLogCosh(0, k*sd/2) }), slopes)
-	m.Mean[last] *= along.share(slack/2, func(k float64) float64 { return logCosh(k * math.Abs(alone) / 2) })
+	floats.Scale(across.share(shrink.Slack/2, func(k float64) float64 { return meanLogCosh(0, k*sd/2) }), slopes)
+	intercept := func(k float64) float64 { return logistic.LogCosh(k * math.Abs(alone) / 2) }
+	m.Mean[last] *= along.share(shrink.Slack/2, intercept)
 }
 
 // meanLogCosh is the mean of log cosh over a normal law.
@@ -61,7 +65,7 @@ func meanLogCosh(mean, sd float64) float64 {
 	out := 0.0
 	for i := -32; i <= 32; i++ {
 		z := step * float64(i)
-		out += logCosh(math.Abs(mean+sd*z)) * math.Exp(-z*z/2)
+		out += logistic.LogCosh(math.Abs(mean+sd*z)) * math.Exp(-z*z/2)
 	}
 	return out * step / math.Sqrt(2*math.Pi)
 }

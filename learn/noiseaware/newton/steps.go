@@ -1,4 +1,4 @@
-package noiseaware
+package newton
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"choir/learn/gauss"
+	"choir/learn/noiseaware"
+	"choir/learn/noiseaware/internal/shrink"
 )
 
 // Steps is what R rounds revealed of d weights, if each party answers with a bounded step from a
@@ -135,7 +137,7 @@ func (t Steps) Posterior() (m, single *gauss.Moments, err error) {
 	if single = shortened(m, wide, t.Prior); t.few() {
 		doubtful := &gauss.Moments{Mean: m.Mean, Variance: slices.Clone(m.Variance)}
 		widen(doubtful.Variance, math.Sqrt(1-share), back)
-		single = about(doubtful, wide, t.Prior)
+		single = shrink.About(doubtful, wide, t.Prior)
 	}
 	if high == whole {
 		return t.sure(m, single), single, nil
@@ -154,8 +156,8 @@ func (t Steps) moments(low, high, whole float64, each func([]float64)) (m, wide 
 		m, _, near = t.sample(prior{low: low, high: high}, each)
 	} else {
 		wide = t.alone(prior{whole, whole, true}, func([]float64) {})
-		precisions := Scales(nil).Precisions(t.Prior, d)
-		noise = lengths(wide.Variance, precisions, precisions)
+		precisions := noiseaware.Scales(nil).Precisions(t.Prior, d)
+		noise = shrink.Lengths(wide.Variance, precisions, precisions)
 	}
 	if !near {
 		m = t.alone(prior{low: low, high: high}, each)
@@ -166,8 +168,8 @@ func (t Steps) moments(low, high, whole float64, each func([]float64)) (m, wide 
 // kept is the share that is kept of a mean, and the mean's length.
 func (t Steps) kept(m *gauss.Moments, noise []float64) (share, length float64) {
 	of := t.judged(m.Mean)
-	prior := Scales(nil).Precisions(t.Prior, len(of))
-	return kept(square(of, prior), noise[:len(of)], t.Chance), floats.Norm(of, 2)
+	prior := noiseaware.Scales(nil).Precisions(t.Prior, len(of))
+	return shrink.Kept(shrink.Square(of, prior), noise[:len(of)], t.Chance), floats.Norm(of, 2)
 }
 
 // length is that of a mean.
@@ -193,9 +195,10 @@ func (t Steps) sure(m, single *gauss.Moments) *gauss.Moments {
 	if t.Squares != nil {
 		observed, _, _ = t.Squares.Variance(m)
 	}
-	n := Numbers{Diagonal: Diagonal{Prior: t.Prior / nearly, Precision: make([]float64, len(m.Mean)),
-		PrecisionNoise: make([]float64, len(m.Mean))}, Weights: m, Single: single, Assumed: t.Observed,
-		Observed: observed, Records: t.Observed, Margin: sureNumbers}
+	none := make([]float64, len(m.Mean))
+	n := noiseaware.Numbers{Diagonal: noiseaware.Diagonal{Prior: t.Prior / nearly,
+		Precision: make([]float64, len(m.Mean)), PrecisionNoise: none}, Weights: m, Single: single,
+		Assumed: t.Observed, Observed: observed, Records: t.Observed, Margin: sureNumbers}
 	floats.AddConst(1, n.Precision)
 	return n.Sure()
 }

@@ -1,4 +1,4 @@
-package noiseaware
+package newton
 
 import (
 	"math"
@@ -6,6 +6,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"choir/learn/gauss"
+	"choir/learn/internal/ellipse"
+	"choir/learn/noiseaware/internal/logistic"
 )
 
 // alone returns the moments of the weights under a prior, each by itself: by the law of sums in which a slope
@@ -19,17 +21,17 @@ func (t Steps) alone(p prior, each func(weights []float64)) *gauss.Moments {
 	}
 	l := law{Steps: t}
 	l.sums, l.slopes = t.doubts()
-	c := newChain(start, func(x []float64) float64 {
+	c := ellipse.New(start, func(x []float64) float64 {
 		t.decode(&g, x, p)
 		return l.logLikelihood(&g)
 	})
 	m := &gauss.Moments{Mean: make([]float64, d), Variance: make([]float64, d)}
-	c.run(func(x []float64) {
+	c.Run(func(x []float64) {
 		t.decode(&g, x, p)
 		each(g.weights)
 		for j, w := range g.weights {
-			m.Mean[j] += w / draws
-			m.Variance[j] += w * w / draws
+			m.Mean[j] += w / ellipse.Draws
+			m.Variance[j] += w * w / ellipse.Draws
 		}
 	})
 	for j, v := range m.Mean {
@@ -46,7 +48,7 @@ type guess struct{ weights, slopes, kept []float64 }
 // and one of all slopes.
 func (t Steps) decode(g *guess, x []float64, p prior) {
 	d := len(g.weights)
-	scale := p.low * math.Pow(p.high/p.low, cumulative(x[2*d]))
+	scale := p.low * math.Pow(p.high/p.low, logistic.Cumulative(x[2*d]))
 	between := uneven
 	if t.Ranged {
 		between = ranged

@@ -1,4 +1,4 @@
-package noiseaware
+package newton
 
 import (
 	"math"
@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/noiseaware/internal/logistic"
 )
 
 // series is the law of the sums of Steps, coordinate by coordinate. Parties' records tell of some
@@ -115,7 +117,8 @@ type common struct {
 // far the first points are. The columns' mean square is known, and what the records tell over the prior has
 // the same mean whatever the spread is. Steps that would be L bounds long are shortened to 1/root(1+L^2).
 func (l *series) decode(x []float64, p prior) common {
-	c := common{scale: p.low * math.Pow(p.high/p.low, cumulative(x[0])), spread: apartSD * math.Abs(x[2])}
+	c := common{scale: p.low * math.Pow(p.high/p.low, logistic.Cumulative(x[0])),
+		spread: apartSD * math.Abs(x[2])}
 	c.odds = l.common(x[1]) - c.spread*c.spread/2
 	errors := 0.0
 	for _, n := range seven {

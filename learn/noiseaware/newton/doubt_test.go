@@ -1,4 +1,4 @@
-package noiseaware
+package newton
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"choir/learn/gauss"
+	"choir/learn/noiseaware/internal/logistic"
 )
 
 // TestSureOfColumns: of six slopes and an intercept, of columns that lie two standard deviations from where
@@ -99,7 +100,7 @@ func (s session) gain(r *rand.Rand) float64 {
 			mean += s.mean.Mean[i] * x
 			spread += s.mean.Variance[i] * x * x
 		}
-		p, l := 1/(1+math.Exp(-truth)), mean/math.Sqrt(1+spread/probit)
+		p, l := 1/(1+math.Exp(-truth)), mean/math.Sqrt(1+spread/logistic.Probit)
 		out += (p*l - math.Log1p(math.Exp(l)) + math.Ln2) / n
 	}
 	return out
