@@ -69,8 +69,15 @@ func (r Row) OursText() string {
 	if len(r.Values) < 2 {
 		return r.number(r.Ours)
 	}
-	return fmt.Sprintf("%s (%s)", r.number(r.Ours), r.number(r.SE))
+	se := r.SE
+	if se <= rounding*math.Abs(r.Ours) {
+		se = 0
+	}
+	return fmt.Sprintf("%s (%s)", r.number(r.Ours), r.number(se))
 }
+
+// rounding is the relative standard error below which values are the same but for their rounding.
+const rounding = 1e-12
 
 func (r Row) difference() string {
 	if r.Paper == nil {
