@@ -221,7 +221,7 @@ func (s Source) infer(records *dataset.Records) (*Data, error) {
 
 // leftOut is the warning for columns that nothing is learnt from.
 func leftOut(columns []string) string {
-	return "left out as identifiers, dates or free text: " + dataset.List(columns) +
+	return dataset.LeftOutAs + dataset.List(columns) +
 		" (--column or --schema takes a column in)"
 }
 

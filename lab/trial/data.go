@@ -129,7 +129,7 @@ func (c *consortium) infer() error {
 		}
 	}
 	if left := c.schema.LeftOut(all.Header); len(left) > 0 {
-		c.warnings = append(c.warnings, "left out as identifiers, dates or free text: "+dataset.List(left))
+		c.warnings = append(c.warnings, dataset.LeftOutAs+dataset.List(left))
 	}
 	c.warnings = append(c.warnings,
 		"the schema was computed from the rows, which is not private: for more than a "+

@@ -119,6 +119,9 @@ func Binary(name, negative, positive string) Column {
 // the author's claim; nothing can check it.
 func (s *Schema) Public() bool { return s.Source != "" && !inferred(s.Source) }
 
+// LeftOutAs begins what people are told of columns that an inferred or drafted schema leaves out.
+const LeftOutAs = "left out as identifiers, dates or free text: "
+
 // LeftOut lists the columns of a file's header that the schema doesn't have.
 func (s *Schema) LeftOut(header []string) (out []string) {
 	has := s.names()

@@ -43,7 +43,7 @@ func (a *App) schemaNew() *cobra.Command {
 // printLeft names the columns that a schema leaves out.
 func (a *App) printLeft(columns []string) {
 	if len(columns) > 0 {
-		fmt.Fprintf(a.Err, "left out as identifiers, dates or free text: %q\n", columns)
+		fmt.Fprintf(a.Err, "%s%q\n", dataset.LeftOutAs, columns)
 	}
 }
 
