@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"choir/learn/dataset"
+	"choir/learn/internal/absent"
 	"choir/learn/pvi"
 )
 
@@ -216,6 +217,13 @@ func (l *Layout) axis(name string) (*axis, error) {
 		}
 		a := n.bins(name, 2)
 		a.levels = []string{"0", "1"}
+		bin := a.level
+		a.level = func(x []float64, y float64) int {
+			if absent.Is(n.value(x, y)) {
+				return -1
+			}
+			return bin(x, y)
+		}
 		return a, nil
 	}
 	return nil, fmt.Errorf("%w: column %q is a number: it has a mean and a histogram, but no counts", ErrConfig,

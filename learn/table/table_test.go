@@ -253,3 +253,30 @@ func TestNewRefuses(t *testing.T) {
 		t.Error("a record without columns")
 	}
 }
+
+// TestMissingIsNoLevel: a missing 0/1 number is counted at neither level, in counts, tables of two columns
+// and groups, and moves no other count.
+func TestMissingIsNoLevel(t *testing.T) {
+	text := "missing = \"zero\"\n[target]\ndied = [\"no\", \"yes\"]\n[columns]\nsmoker = [0, 1]\n"
+	s, err := dataset.ParseTOML([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Counts: []string{"died"}, By: "smoker", Crosstabs: [][2]string{{"smoker", "died"}},
+		FracBits: 8, MaxRecords: 10}
+	l, err := New(cfg, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := l.Sum(data(t, s, "smoker,died\n0,no\n0,no\n,no\n,yes\nNA,no\n1,yes\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// records; smoker 0 and 1; died by smoker; smoker x died
+	want := []int64{6, 2, 1, 2, 0, 0, 1, 2, 0, 0, 1}
+	for i, n := range want {
+		if sum[i] != n<<8 {
+			t.Errorf("sum %d is %d, want %d", i, sum[i]>>8, n)
+		}
+	}
+}
