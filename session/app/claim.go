@@ -99,6 +99,28 @@ func Summed(p *protocol.Plan) bool {
 	return err == nil && float64(m.PerParty) >= float64(whole)/2+tail
 }
 
+// PartySensitivity bounds how far two data sets of one party are apart in a sum of any round, in grid units,
+// and 0 where no bound is known. Rounds of an evaluation add the scores of a party's held-out records one by
+// one: their bound for a record does not hold for all of a party's.
+func PartySensitivity(p *protocol.Plan) uint64 {
+	l, err := PVIOf(p)
+	if err != nil {
+		return 0
+	}
+	s, err := l.PVI.Sensitivity(pvi.ReplaceParty)
+	if err != nil {
+		return 0
+	}
+	if l.Evaluation != nil {
+		u, err := unitOf(l)
+		if err != nil {
+			return 0
+		}
+		s = max(s, 2*l.Evaluation.Reach(u))
+	}
+	return s
+}
+
 // Exposed reports whether, under a plan with local noise, no smaller epsilon than that of a party's own noise
 // holds for who sees sums alone, because terms are single records': other parties may have so many that the
 // bound on what a party sends leaves nothing of their noise.

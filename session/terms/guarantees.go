@@ -11,7 +11,6 @@ import (
 	"choir/crypto/field"
 	"choir/crypto/noise"
 	"choir/crypto/xof"
-	"choir/learn/pvi"
 	"choir/privacy"
 	"choir/protocol"
 	"choir/protocol/mix"
@@ -180,11 +179,7 @@ func layerTerms(p *protocol.Plan) privacy.LayerTerms {
 			Keep: r.Keep}
 		t.Releases = uint32(p.Releases()) * r.Columns
 	}
-	if l, err := app.PVIOf(p); err == nil {
-		if s, err := l.PVI.Sensitivity(pvi.ReplaceParty); err == nil {
-			t.PartySensitivity = s
-		}
-	}
+	t.PartySensitivity = app.PartySensitivity(p)
 	return t
 }
 

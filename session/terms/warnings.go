@@ -21,7 +21,7 @@ const (
 // Warnings returns what is to be feared of a plan before anybody has signed, an empty list if nothing
 // is: a budget that hardly protects, and noise that its learning drowns in.
 func Warnings(p *protocol.Plan) ([]string, error) {
-	out := weak(p)
+	out := append(weak(p), scored(p)...)
 	drowned, err := outlook(p)
 	if err != nil {
 		return out, err
@@ -116,4 +116,19 @@ func weak(p *protocol.Plan) []string {
 			"with that probability; take less than 1 over the number of records", p.Delta))
 	}
 	return out
+}
+
+// scored warns of an evaluation under a strategy that protects all of a party's data alike.
+func scored(p *protocol.Plan) []string {
+	l, err := app.PVIOf(p)
+	if err != nil || l.Evaluation == nil || p.Noise == protocol.NoiseNone {
+		return nil
+	}
+	whole, err := l.PVI.Sensitivity(pvi.ReplaceParty)
+	if err != nil || whole > p.Sensitivity {
+		return nil
+	}
+	return []string{fmt.Sprintf("rounds of [evaluation] add the scores of a party's held-out records one by "+
+		"one: epsilon %g is then for every record, and not for all of a party's data as a whole; if that is to "+
+		"be protected, leave [evaluation] out", p.Epsilon)}
 }

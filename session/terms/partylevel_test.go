@@ -1,0 +1,112 @@
+package terms_test
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"choir/learn/pvi"
+	"choir/protocol"
+	"choir/session/app"
+	"choir/session/internal/rig"
+	"choir/session/terms"
+)
+
+// TestPartyLevelOfEvaluations: two data sets of one party whose targets all differ are within the sensitivity
+// that the table of adversaries has for a party, in rounds that learn and in those that evaluate; without an
+// evaluation all of a party's data has the plan's epsilon at the dataset level, and with one it has not, of
+// which the plan warns.
+func TestPartyLevelOfEvaluations(t *testing.T) {
+	dir, head := planTOML(t)
+	head = strings.Replace(head, "rounds = 4\n", "", 1) +
+		"[learning]\nstrategy = \"dataset\"\nschema_file = \"classes.json\"\nrecords = 1000\n"
+	plan := func(text string) (*protocol.Plan, *terms.Guarantees) {
+		p, err := terms.NewPlan(rig.WriteFile(t, dir, "plan.toml", text), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := terms.GuaranteesOf(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p, g
+	}
+	warned := func(g *terms.Guarantees) bool {
+		return strings.Contains(strings.Join(g.Warnings, "\n"), "leave [evaluation] out")
+	}
+	_, g := plan(head)
+	if of := g.Layers[0].Party; of == nil || *of > 1 || warned(g) {
+		t.Errorf("without an evaluation a party has epsilon %v, want at most 1, and warnings %q", of, g.Warnings)
+	}
+	p, g := plan(head + "[evaluation]\nevery = 2\n")
+	if of := g.Layers[0].Party; of != nil && *of < 100 || !warned(g) {
+		t.Errorf("with an evaluation a party has epsilon %v, want no useful one, and warnings %q", of, g.Warnings)
+	}
+	whole, learned := app.PartySensitivity(p), p.Sensitivity
+	evaluated, learning := farthest(t, p)
+	if evaluated > float64(whole) || learning > float64(learned) {
+		t.Errorf("data sets are %v and %v apart, above %d and %d", evaluated, learning, whole, learned)
+	}
+	if evaluated < 10*float64(learned) {
+		t.Errorf("data sets are %v apart where they evaluate: this plan tells nothing of the bound", evaluated)
+	}
+}
+
+// farthest is how far two data sets of a party with opposite targets are apart at most, over the rounds that
+// evaluate and those that learn.
+func farthest(t *testing.T, p *protocol.Plan) (evaluated, learning float64) {
+	t.Helper()
+	const rows = 300
+	a, err := app.Of(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	features := a.(*app.PVI).PVI.Features
+	var sides []app.Party
+	for _, y := range []float64{0, 1} {
+		d := pvi.Data{X: make([]float64, rows*features)}
+		for i := range rows {
+			d.X[(i+1)*features-1] = 1
+			d.Y = append(d.Y, y)
+		}
+		side, err := a.Join(app.PartyConfig{Plan: p, Data: d, Rand: constant(0)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sides = append(sides, side)
+	}
+	state := a.Model(p).Initial()
+	for round := uint32(1); round <= p.Rounds; round++ {
+		var apart float64
+		var updates [][]int64
+		for _, side := range sides {
+			q, _, err := side.Propose(context.Background(),
+				protocol.Work{Round: round, Attempt: 1, Model: state, State: side.InitialState()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			updates = append(updates, q)
+		}
+		for i, x := range updates[0] {
+			apart = math.Hypot(apart, float64(x-updates[1][i]))
+		}
+		if app.EvaluationOf(a).At(int(round), int(p.Rounds)) {
+			evaluated = max(evaluated, apart)
+		} else {
+			learning = max(learning, apart)
+		}
+	}
+	return evaluated, learning
+}
+
+// constant is a reader of this byte.
+type constant byte
+
+func (c constant) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(c)
+	}
+	return len(p), nil
+}
