@@ -49,11 +49,11 @@
 // tests, (epsilon, delta + (1 + e^epsilon) a) under keystreams, with a summed over
 // the calls. Reference needs no such assumption: it reads about 100 bytes a sample.
 //
-// A [Seed] determines a vector that can be drawn again: FillChunk expands it
-// to a key for each chunk and then proceeds as Fill does, under the same assumption. The
-// keys of c chunks are 2c different blocks under one key, distinguished from uniform ones with
-// an advantage below (2c)^2 2^-129, and each chunk of 65536 samples adds 2^-95: at
-// d = 10^7, where c = 153, less than 2^-87 in all.
+// A [Seed] determines a vector that can be drawn again: FillChunk derives a key for each chunk
+// with BLAKE3 and then proceeds as Fill does. Under the additional assumption that BLAKE3's key
+// derivation is a pseudorandom function of the seed, which package blake names, the keys are
+// independent of each other and of all else that follows from the seed: a contribution's salt,
+// which is public, and its blinding scalar. Each chunk of 65536 samples adds 2^-95.
 //
 // # Timing
 //

@@ -35,9 +35,9 @@ func ExampleGaussian_FillSeeded() {
 		fmt.Printf("%d: frequency %.4f, probability %.4f\n", x, frequency, weight(x)/total)
 	}
 	// Output:
-	// [0 -2 -3 0 2 0 0 2 1 -3 0 3]
-	// 0: frequency 0.1991, probability 0.1995
-	// 2: frequency 0.1213, probability 0.1210
+	// [1 -2 1 1 -1 -3 3 4 -3 -1 1 1]
+	// 0: frequency 0.2000, probability 0.1995
+	// 2: frequency 0.1211, probability 0.1210
 	// 4: frequency 0.0269, probability 0.0270
 	// 6: frequency 0.0022, probability 0.0022
 }

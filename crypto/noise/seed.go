@@ -2,12 +2,12 @@ package noise
 
 import (
 	"bytes"
-	"crypto/aes"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"log/slog"
 
+	"choir/crypto/blake"
 	"choir/internal/parallel"
 )
 
@@ -37,27 +37,22 @@ func NewSeed(r io.Reader) (s Seed, err error) {
 	return s, nil
 }
 
+// chunkContext is that of the keys of chunks.
+const chunkContext = "choir v1 noise chunk"
+
 // FillChunk sets dst to the first len(dst) samples of a chunk of the seed, which are always the
 // same and independent of those of every other chunk. The words of randomness are the
 // AES-256-CTR keystream from counter 0 under the key
 //
-//	AES-256(seed, chunk (8) | 0 (8)) | AES-256(seed, chunk (8) | 1 (8))
+//	derive_key("choir v1 noise chunk", seed | chunk (8))
 //
-// with integers in big endian. On [ErrRandomness] all of dst is 0. It is safe for
-// concurrent use.
+// of BLAKE3, with the integer in big endian. All else that follows from a seed, some of it public,
+// does so under other contexts. On [ErrRandomness] all of dst is 0. It is safe for concurrent use.
 func (g *Gaussian) FillChunk(dst []int64, seed Seed, chunk uint64) error {
-	block, err := aes.NewCipher(seed[:])
-	if err != nil {
-		return fmt.Errorf("noise: keying AES: %w", err)
-	}
-	var key [keySize]byte
+	var number [8]byte
+	binary.BigEndian.PutUint64(number[:], chunk)
+	key := blake.Derive(chunkContext, seed[:], number[:])
 	defer clear(key[:])
-	for half := range uint64(2) {
-		part := key[half*aes.BlockSize:]
-		binary.BigEndian.PutUint64(part, chunk)
-		binary.BigEndian.PutUint64(part[8:], half)
-		block.Encrypt(part, part)
-	}
 	return g.Fill(dst, bytes.NewReader(key[:]))
 }
 
