@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/gauss"
 )
 
 // TestArc compares the bend with sums over many normal records: from the curvature at one point
@@ -165,4 +167,41 @@ func TestRareInterceptIsKept(t *testing.T) {
 	if kept := m.Mean[d-1] / want[d-1]; kept < 0.9 || kept > 1.3 {
 		t.Errorf("%.2f of the intercept is kept: %.2f", kept, m.Mean)
 	}
+}
+
+// TestArcAstray: an arc whose mean predicts far fewer of class one than rounds reveal is astray, a chord near
+// their rate is not, and where noise hides the rate nothing is.
+func TestArcAstray(t *testing.T) {
+	at := revealed{columns: unitColumns(8000, 4), rate: 0.05, doubt: 0.003}
+	mean := func(intercept, slope float64) *gauss.Moments {
+		return &gauss.Moments{Mean: []float64{slope, slope, slope, intercept}, Variance: make([]float64, 4)}
+	}
+	chord := mean(-3.6, 1)
+	for _, c := range []struct {
+		intercept, slope, doubt float64
+		astray                  bool
+	}{
+		{-3.9, 1.1, 0.003, false},
+		{-17, 4, 0.003, true},
+		{-4, 6, 0.003, true},
+		{-17, 4, 0.3, false},
+	} {
+		at.doubt = c.doubt
+		if got := at.astray(chord, mean(c.intercept, c.slope)); got != c.astray {
+			t.Errorf("intercept %g, slopes %g, doubt %g: astray is %v", c.intercept, c.slope, c.doubt, got)
+		}
+	}
+	if (&revealed{}).astray(chord, mean(-17, 4)) {
+		t.Error("astray without columns")
+	}
+}
+
+// unitColumns are independent columns of mean 0 and variance 1.
+func unitColumns(records float64, d int) *columns {
+	c := &columns{records: records, mean: mat.NewVecDense(d, nil), scatter: mat.NewSymDense(d, nil)}
+	c.mean.SetVec(d-1, 1)
+	for i := range d - 1 {
+		c.scatter.SetSym(i, i, 1)
+	}
+	return c
 }

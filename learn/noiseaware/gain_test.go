@@ -184,7 +184,7 @@ func TestMixedJoint(t *testing.T) {
 	whole := func(scores []float64) []float64 {
 		moved := t0
 		moved.Scores = [][]float64{scores}
-		m, err := moved.mixed(bends, at)
+		m, err := moved.mixed(bends, &at)
 		if err != nil {
 			t.Fatal(err)
 		}

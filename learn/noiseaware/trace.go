@@ -168,7 +168,7 @@ func (t Trace) single(v view) (*gauss.Moments, error) {
 	at := v.at
 	at.whole = true
 	at.prior = Scales(nil).Precisions(t.Prior, len(at.prior))
-	wide, err := t.mixed(v.bends, at)
+	wide, err := t.mixed(v.bends, &at)
 	if err != nil {
 		return nil, err
 	}
@@ -193,12 +193,13 @@ type revealed struct {
 	columns     *columns
 	rate, doubt float64
 	lift        float64
+	strayed     bool // an arc is not used in predictions
 }
 
 // lifted is the posterior whose mean prediction is near the rate of class one. It sets the lift.
 func (t Trace) lifted(bends []bend, at *revealed) (*gauss.Moments, error) {
 	for left := lifts; ; left-- {
-		m, err := t.mixed(bends, *at)
+		m, err := t.mixed(bends, at)
 		if err != nil || at.columns == nil {
 			return m, err
 		}
@@ -213,20 +214,37 @@ func (t Trace) lifted(bends []bend, at *revealed) (*gauss.Moments, error) {
 
 // mixed is the posterior if all bends are as likely. There are one or two. Of predictions the second counts
 // if it settles: the factor of an arc falls as the intercept grows, and the intercept grows as it falls, so
-// that it may run away. Single weights are as unsure then.
-func (t Trace) mixed(bends []bend, at revealed) (*gauss.Moments, error) {
-	m, err := t.along(bends[0], at)
+// that it may run away. It also counts for nothing where it has run away from the rate of class one. Single
+// weights are as unsure then.
+func (t Trace) mixed(bends []bend, at *revealed) (*gauss.Moments, error) {
+	m, err := t.along(bends[0], *at)
 	if err != nil || len(bends) == 1 {
 		return m, err
 	}
-	other, settled, err := t.settling(bends[1], at)
+	other, settled, err := t.settling(bends[1], *at)
 	if err != nil {
 		return nil, err
 	}
-	if !at.whole && !settled {
-		return m, nil
+	if !at.whole {
+		at.strayed = at.strayed || at.lift == 0 && at.astray(m, other)
+		if at.strayed || !settled {
+			return m, nil
+		}
 	}
 	return between(m, other), nil
+}
+
+// stray is by how much more an arc's intercept than a chord's may be off the one that the rate of class one
+// asks for, in logits.
+const stray = 1.5
+
+// astray reports whether an arc's mean is far from the rate of class one, and a chord's is not.
+func (by *revealed) astray(chord, arc *gauss.Moments) bool {
+	if by.columns == nil {
+		return false
+	}
+	off := func(m *gauss.Moments) float64 { return math.Abs(by.columns.shift(m, by.rate, by.doubt)) }
+	return off(arc) > off(chord)+stray
 }
 
 // relation is how the rounds' scores depend on the weights w: start is N(f pull w, f scatter) but for the
