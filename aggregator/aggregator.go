@@ -192,8 +192,8 @@ func (a *Aggregator) start() {
 		a.eff.Finish(protocol.UnmarshalEnd(a.view.Get("done")))
 		return
 	}
-	if a.now/1000 > a.s.Plan.NotAfter {
-		a.finish(protocol.Fail(protocol.ClassIntegrity, "plan: %w", protocol.ErrExpired))
+	if a.s.Plan.Expired(a.now) {
+		a.finish(protocol.Fail(protocol.ClassIntegrity, "%w", protocol.ErrExpired))
 		return
 	}
 	if a.planKey == nil {
@@ -366,9 +366,22 @@ func (a *Aggregator) message(data []byte) (*protocol.Envelope, error) {
 	return e, nil
 }
 
+// closes returns when the plan's expiry ends the session: at once before the first attempt, and when
+// the one that was open can't be settled any more.
+func (a *Aggregator) closes() int64 {
+	if a.at.round == 0 {
+		return a.s.Plan.Expiry()
+	}
+	return a.s.Plan.Settles(a.seen)
+}
+
 // checkProgress gives up or retransmits when there was no progress for too long, and asks for
 // the next tick.
 func (a *Aggregator) checkProgress() {
+	if a.now >= a.closes() {
+		a.finish(protocol.Fail(protocol.ClassIntegrity, "%w: %s; %s", protocol.ErrExpired, a.place(), a.awaited()))
+		return
+	}
 	if a.cfg.GiveUpMS > 0 && a.now >= a.seen+a.cfg.GiveUpMS {
 		a.finish(protocol.Fail(protocol.ClassQuorum,
 			"%s: nothing has moved for %g s; too few members are there: %s", a.place(),
@@ -379,7 +392,7 @@ func (a *Aggregator) checkProgress() {
 		a.backoff.Retransmitted(a.now)
 		a.resend()
 	}
-	wake := a.backoff.Due(a.seen)
+	wake := min(a.backoff.Due(a.seen), a.closes())
 	if a.at.round == 0 {
 		if d := a.startedAt + int64(a.s.Plan.DeadlineMS); d > a.now {
 			wake = min(wake, d)

@@ -28,7 +28,7 @@ func TestNoRoundBeginsUnderAnExpiredPlan(t *testing.T) {
 		completes bool
 		want      []protocol.Kind
 	}{
-		{name: "before the first round", expires: 0, want: slices.Concat(start, abort)},
+		{name: "before the first round", expires: 0, want: slices.Concat(start[:3], abort)},
 		{name: "in the first round", expires: 1, want: slices.Concat(start, round, abort)},
 		{name: "in the last round", expires: 2, completes: true,
 			want: slices.Concat(start, round, round[:1], confirms, round[1:], confirms)},
@@ -55,5 +55,37 @@ func TestNoRoundBeginsUnderAnExpiredPlan(t *testing.T) {
 				t.Errorf("the transcript has the kinds %d, want %d", have, c.want)
 			}
 		})
+	}
+}
+
+// TestExpiryEndsTheWait: an aggregator that waits for members ends the session when the plan expires.
+// One with an open attempt waits as long as that may be settled.
+func TestExpiryEndsTheWait(t *testing.T) {
+	for _, opened := range []bool{false, true} {
+		r := newRig(t)
+		if opened {
+			r.join()
+		}
+		ends := r.Session.Plan.Expiry()
+		if opened {
+			ends = r.Session.Plan.Settles(r.Now)
+		}
+		r.Now = ends - 1
+		if eff := r.Step(protocol.Tick{}); eff.Done || eff.Wake != ends {
+			t.Fatalf("opened: %t: done %t (%v), the next tick in %d ms", opened, eff.Done, eff.Err, eff.Wake-r.Now)
+		}
+		r.Now = ends
+		eff := r.Step(protocol.Tick{})
+		if !errors.Is(eff.Err, protocol.ErrExpired) || protocol.ClassOf(eff.Err) != protocol.ClassIntegrity {
+			t.Fatalf("opened: %t: %v", opened, eff.Err)
+		}
+		_, m, err := r.Session.Receive(eff.Send[len(eff.Send)-1].Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		abort, ok := m.(*protocol.Abort)
+		if !ok || !errors.Is(abort.Cause(), protocol.ErrExpired) {
+			t.Errorf("opened: %t: the members hear %+v", opened, m)
+		}
 	}
 }

@@ -76,11 +76,14 @@ func (r *rig) start(model protocol.Model) (err error) {
 	return err
 }
 
-// join opens all channels to the aggregator and returns the effects of the last.
+// join opens all channels to the aggregator, unless that ends, and returns the effects of the last.
 func (r *rig) join() (eff protocol.Effects) {
 	key := protocol.KeyDigest(r.Session, rigSelf, r.a.planKey.Public())
 	for from := range uint32(rigSelf) {
 		eff = r.Send(from, &protocol.Open{To: rigSelf, Key: key, Enc: []byte{byte(from)}})
+		if eff.Done {
+			break
+		}
 	}
 	return eff
 }

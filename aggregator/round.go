@@ -45,7 +45,7 @@ func (a *Aggregator) advance() {
 
 // openAttempt opens an attempt on the current model, unless the plan has expired.
 func (a *Aggregator) openAttempt(round, number uint32) error {
-	if a.now/1000 > a.s.Plan.NotAfter {
+	if a.s.Plan.Expired(a.now) {
 		a.at = attempt{round: a.at.round, number: a.at.number} // it is over and on record
 		return protocol.Fail(protocol.ClassIntegrity, "%w: round %d does not begin", protocol.ErrExpired, round)
 	}

@@ -79,7 +79,7 @@ func (n *Node) aggregatorKey(e *protocol.Envelope, m *protocol.Key) error {
 		return protocol.ErrDuplicate
 	}
 	if n.now/1000 > m.NotAfter {
-		return fmt.Errorf("%w: the aggregator's key", protocol.ErrExpired)
+		return fmt.Errorf("%w: the aggregator's", protocol.ErrKeyExpired)
 	}
 	kd := protocol.KeyDigest(n.s, e.From, m.Public)
 	enc, secret, err := n.cfg.Initiate(n.s.Plan.Suite, m.Public, n.s.ChannelInfo(n.self, e.From, kd))

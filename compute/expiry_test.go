@@ -32,3 +32,20 @@ func TestNoRoundBeginsUnderAnExpiredPlan(t *testing.T) {
 		})
 	}
 }
+
+// TestExpiryEndsTheWait: a node that hears nothing after the plan's end stops, and keeps its store.
+func TestExpiryEndsTheWait(t *testing.T) {
+	x := newRig(t, 4, 10)
+	x.Now = x.Session.Plan.Leaves(0) - 1
+	if eff := x.step(protocol.Tick{}); eff.Wake != x.Now+1 {
+		t.Errorf("the next tick in %d ms", eff.Wake-x.Now)
+	}
+	x.Now++
+	eff := x.Step(protocol.Tick{})
+	if !errors.Is(eff.Err, protocol.ErrExpired) || protocol.ClassOf(eff.Err) != protocol.ClassIntegrity {
+		t.Errorf("done: %t, %v", eff.Done, eff.Err)
+	}
+	if x.Store["done"] != nil || x.Store["round"] == nil {
+		t.Error("the store is not kept")
+	}
+}

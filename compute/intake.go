@@ -85,7 +85,7 @@ func (in *intake) checkNew(m *protocol.Round) error {
 		return protocol.ErrDuplicate
 	case m.Round < in.round || (m.Round == in.round && m.Attempt < in.attempt):
 		return fmt.Errorf("%w: round %d attempt %d", protocol.ErrStale, m.Round, m.Attempt)
-	case in.now/1000 > in.s.Plan.NotAfter:
+	case in.s.Plan.Expired(in.now):
 		return fmt.Errorf("%w: round %d attempt %d", protocol.ErrExpired, m.Round, m.Attempt)
 	}
 	return nil

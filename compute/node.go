@@ -148,6 +148,9 @@ func (n *Node) Step(now int64, ev protocol.Event) protocol.Effects {
 	}
 	if !n.ended {
 		n.advance()
+		n.leaveIfExpired()
+	}
+	if !n.ended {
 		n.resendIfDue()
 		n.eff.Wake = n.wake()
 		n.sealAhead()
@@ -168,8 +171,8 @@ func (n *Node) start() {
 		n.eff.Finish(protocol.UnmarshalEnd(n.view.Get("done")))
 		return
 	}
-	if n.now/1000 > n.s.Plan.NotAfter {
-		n.finish(protocol.Fail(protocol.ClassIntegrity, "plan: %w", protocol.ErrExpired))
+	if n.s.Plan.Expired(n.now) {
+		n.finish(protocol.Fail(protocol.ClassIntegrity, "%w", protocol.ErrExpired))
 		return
 	}
 	if err := n.pinWorkers(); err != nil {
@@ -284,6 +287,14 @@ func (n *Node) check(err error) {
 func (n *Node) finish(err error) {
 	n.ended = true
 	n.eff.Finish(err)
+}
+
+// leaveIfExpired ends the node when the plan has expired and the aggregator is silent.
+func (n *Node) leaveIfExpired() {
+	if n.now >= n.s.Plan.Leaves(n.seen) {
+		n.finish(protocol.Fail(protocol.ClassIntegrity, "%w: round %d attempt %d", protocol.ErrExpired, n.round,
+			n.attempt))
+	}
 }
 
 // end stops the machine because the session is over, and deletes its keys.

@@ -9,7 +9,7 @@ import (
 // wake returns when the node wants a tick: at the attempt's next deadline, or when the
 // retransmit interval is over.
 func (n *Node) wake() int64 {
-	at := n.backoff.Due(n.seen)
+	at := min(n.backoff.Due(n.seen), n.s.Plan.Leaves(n.seen))
 	if a := &n.at; a.phase == collecting {
 		if d := a.openedAt + int64(n.s.Plan.DeadlineMS); d > n.now {
 			at = min(at, d)

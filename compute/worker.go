@@ -133,6 +133,9 @@ func (w *Worker) Step(now int64, ev protocol.Event) protocol.Effects {
 	case protocol.Delivery:
 		w.deliver(e.Data)
 	case protocol.Tick:
+		if now >= w.s.Plan.Leaves(w.seen) && !w.ended {
+			w.finish(protocol.Fail(protocol.ClassIntegrity, "%w", protocol.ErrExpired))
+		}
 		if now >= w.backoff.Due(w.seen) && !w.ended {
 			w.backoff.Retransmitted(now)
 			w.check(w.hello()) // a link may have been lost
@@ -144,7 +147,7 @@ func (w *Worker) Step(now int64, ev protocol.Event) protocol.Effects {
 	}
 	if !w.ended {
 		w.check(w.answer())
-		eff.Wake = max(w.backoff.Due(w.seen), now+1)
+		eff.Wake = max(min(w.backoff.Due(w.seen), w.s.Plan.Leaves(w.seen)), now+1)
 	}
 	if !ok || !d.More || w.ended {
 		w.keys.Store(w.eff)
@@ -159,8 +162,8 @@ func (w *Worker) start() {
 	case w.ended:
 		w.eff.Finish(protocol.UnmarshalEnd(w.view.Get("done")))
 		return
-	case w.now/1000 > w.s.Plan.NotAfter:
-		w.finish(protocol.Fail(protocol.ClassIntegrity, "plan: %w", protocol.ErrExpired))
+	case w.s.Plan.Expired(w.now):
+		w.finish(protocol.Fail(protocol.ClassIntegrity, "%w", protocol.ErrExpired))
 		return
 	case w.view.Get(pinKey) == nil:
 		w.eff.Put(pinKey, []byte(w.pin()))

@@ -23,7 +23,7 @@ func (p *Party) openRound(m *protocol.Round, data []byte) error {
 		return protocol.ErrDuplicate
 	case p.open != nil && !at.after(pair{p.open.Round, p.open.Attempt}):
 		return protocol.ErrDuplicate
-	case p.now/1000 > plan.NotAfter:
+	case plan.Expired(p.now):
 		return fmt.Errorf("%w: round %d attempt %d", protocol.ErrExpired, m.Round, m.Attempt)
 	}
 	p.eff.Put("want", data)

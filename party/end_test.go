@@ -119,3 +119,22 @@ func TestNoReceiptBeforeTheManifest(t *testing.T) {
 		t.Error("the contribution is gone")
 	}
 }
+
+// TestExpiryEndsTheWait: a party that hears nothing after the plan's end stops, and keeps its store.
+func TestExpiryEndsTheWait(t *testing.T) {
+	r := newRig(t, 50, func(p *protocol.Plan, c *Config) { c.ResendMS = 1 << 60 })
+	r.open(1)
+	r.propose(1, someUpdate(50))
+	r.Now = r.cfg.Session.Plan.Leaves(0) - 1
+	if eff := r.step(protocol.Tick{}); eff.Wake != r.Now+1 {
+		t.Errorf("the next tick in %d ms", eff.Wake-r.Now)
+	}
+	r.Now++
+	eff := r.ends(protocol.Tick{})
+	if !errors.Is(eff.Err, protocol.ErrExpired) || protocol.ClassOf(eff.Err) != protocol.ClassIntegrity {
+		t.Errorf("done: %t, %v", eff.Done, eff.Err)
+	}
+	if r.Store["done"] != nil || r.Store["outbox"] == nil {
+		t.Error("the store is not kept")
+	}
+}

@@ -43,7 +43,7 @@ func (p *Party) key(owner uint32, m *protocol.Key) error {
 		return fmt.Errorf("%w: %s has a channel of this party, whose store has none: the store was lost or "+
 			"rolled back", protocol.ErrMismatch, p.bound.Name(owner))
 	case p.now/1000 > m.NotAfter:
-		return fmt.Errorf("%w: the key of %s", protocol.ErrExpired, p.bound.Name(owner))
+		return fmt.Errorf("%w: that of %s", protocol.ErrKeyExpired, p.bound.Name(owner))
 	}
 	enc, secret, err := p.cfg.Initiate(p.bound.Plan.Suite, m.Public, p.bound.ChannelInfo(p.self, owner, digest))
 	if err != nil {

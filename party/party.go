@@ -253,8 +253,8 @@ func (p *Party) start() {
 		p.eff.Finish(protocol.UnmarshalEnd(p.view.Get("done")))
 		return
 	}
-	if p.now/1000 > p.bound.Plan.NotAfter {
-		p.finish(protocol.Fail(protocol.ClassIntegrity, "plan: %w", protocol.ErrExpired))
+	if p.bound.Plan.Expired(p.now) {
+		p.finish(protocol.Fail(protocol.ClassIntegrity, "%w", protocol.ErrExpired))
 		return
 	}
 	if !p.waiting() && p.group != nil {
@@ -366,8 +366,13 @@ func (p *Party) ready() bool {
 }
 
 // pump retransmits when the interval is over, and sends the next window of the contribution
-// that is being sent.
+// that is being sent. It ends the party when the plan has expired and the aggregator is silent.
 func (p *Party) pump() {
+	if p.now >= p.bound.Plan.Leaves(p.progress) {
+		p.finish(protocol.Fail(protocol.ClassIntegrity, "%w: %d of %d rounds are settled", protocol.ErrExpired,
+			p.settled, p.bound.Plan.Rounds))
+		return
+	}
 	if p.now >= p.backoff.Due(p.progress) {
 		p.backoff.Retransmitted(p.now)
 		p.retransmit(false)
@@ -378,7 +383,7 @@ func (p *Party) pump() {
 	if p.ended {
 		return
 	}
-	p.eff.Wake = max(p.backoff.Due(p.progress), p.now+1)
+	p.eff.Wake = max(min(p.backoff.Due(p.progress), p.bound.Plan.Leaves(p.progress)), p.now+1)
 	if p.own != nil && p.own.out != nil {
 		p.eff.Wake = p.now // there is more to send
 	}

@@ -227,6 +227,11 @@ func TestClasses(t *testing.T) {
 	if UnmarshalEnd(MarshalEnd(nil)) != nil {
 		t.Error("a completed session's end is not nil")
 	}
+	expired := NewAbort(Fail(ClassIntegrity, "%w: before the first round", ErrExpired))
+	if err := expired.Cause(); !errors.Is(err, ErrExpired) || ClassOf(err) != ClassIntegrity ||
+		err.Error() != "the aggregator ended the session: the plan has expired: before the first round" {
+		t.Errorf("an abort for the plan's expiry: %v", err)
+	}
 	m := NewAbort(Fail(ClassBudget, "line\nbreak %s", string(make([]byte, 600))))
 	if b, err := marshal(m); err != nil || len(b) != 1+4+512 {
 		t.Errorf("an abort for any cause must encode: %d bytes, %v", len(b), err)

@@ -56,7 +56,8 @@ var (
 	ErrSealed     = errors.New("sealed data does not open under the agreed key")
 	ErrSmallSet   = errors.New("set is smaller than the plan's N_min")
 	ErrRevealed   = errors.New("a partial sum of this round was already revealed")
-	ErrExpired    = errors.New("the plan or a key has expired")
+	ErrExpired    = errors.New("the plan has expired")
+	ErrKeyExpired = errors.New("the key has expired")
 )
 
 // ErrDuplicate is returned for a message that was accepted before. It is not reported.

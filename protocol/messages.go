@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 
 	"choir/crypto/channel"
 	"choir/crypto/commit"
@@ -207,6 +208,9 @@ func NewAbort(cause error) *Abort {
 
 // Cause returns the error with which a receiver ends.
 func (m *Abort) Cause() error {
+	if rest, ok := strings.CutPrefix(m.Reason, ErrExpired.Error()); ok && Class(m.Class) == ClassIntegrity {
+		return Fail(ClassIntegrity, "the aggregator ended the session: %w%s", ErrExpired, rest)
+	}
 	return Fail(Class(m.Class), "the aggregator ended the session: %s", m.Reason)
 }
 

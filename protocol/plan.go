@@ -361,6 +361,28 @@ func (p *Plan) HiddenParts() uint64 {
 	return 0
 }
 
+// Expired reports whether the plan has expired at a time in unix milliseconds.
+func (p *Plan) Expired(now int64) bool { return now/1000 > p.NotAfter }
+
+// Times after the expiry, in milliseconds.
+const (
+	settleMS   = 60_000 // for what follows the deadline and the grace of the attempt that was open
+	farewellMS = 60_000 // for the aggregator's last message to arrive
+)
+
+// Expiry returns the first unix millisecond at which the plan has expired. No attempt opens from then on.
+func (p *Plan) Expiry() int64 { return 1000 * (min(p.NotAfter, math.MaxInt64/2000) + 1) }
+
+// Settles returns until when, in unix milliseconds, the attempt that was open at the expiry may be
+// settled, given the time of the last progress. Then the aggregator ends the session.
+func (p *Plan) Settles(progress int64) int64 {
+	return max(p.Expiry(), progress) + int64(p.DeadlineMS) + int64(p.GraceMS) + settleMS
+}
+
+// Leaves returns when, in unix milliseconds, another member ends that has heard no end of the session,
+// given the time of the last progress.
+func (p *Plan) Leaves(progress int64) int64 { return p.Settles(progress) + farewellMS }
+
 // Attempts returns the largest number of attempts of all rounds together.
 func (p *Plan) Attempts() int { return int(p.Rounds) + int(p.SpareAttempts) }
 

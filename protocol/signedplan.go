@@ -193,7 +193,7 @@ func (sp *SignedPlan) Complete(now time.Time) error {
 	}
 	if t := now.Unix(); t > sp.Plan.NotAfter {
 		expiry := time.Unix(sp.Plan.NotAfter, 0).UTC().Format(time.RFC3339)
-		return Fail(ClassIntegrity, "plan: %w: at %s", ErrExpired, expiry)
+		return Fail(ClassIntegrity, "%w: at %s", ErrExpired, expiry)
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ var cheatingNodes = []cheater{
 		does: misled(func(m *protocol.Receipt, _ []*protocol.Receipt) { m.Round++ })},
 	{what: "a second key", who: "c0", comes: whole("p", protocol.ErrEquivocate),
 		does: twoFaced(func(_ *cheat, m *protocol.Key) { m.Public[0] ^= 1 })},
-	{what: "expired key", who: "c0", comes: stalled("p", protocol.ErrExpired),
+	{what: "expired key", who: "c0", comes: stalled("p", protocol.ErrKeyExpired),
 		does: lie(func(_ *cheat, m *protocol.Key) { m.NotAfter = 1 })},
 	{what: "the aggregator's messages from a node", who: "c0", comes: whole("p", protocol.ErrUnknown),
 		does: func(c *cheat) {

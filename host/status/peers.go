@@ -272,7 +272,11 @@ func needs(v *Status) []string {
 		needs = append(needs, "Nothing has moved for longer than the plan's deadline and grace.")
 	}
 	if left := v.Expires.Sub(v.Now); !v.Expires.IsZero() && v.State != "completed" && left < 24*time.Hour {
-		needs = append(needs, "The plan expires at "+v.Expires.UTC().Format(time.RFC3339)+".")
+		verb := "expires"
+		if left < 0 {
+			verb = "expired"
+		}
+		needs = append(needs, "The plan "+verb+" at "+v.Expires.UTC().Format(time.RFC3339)+".")
 	}
 	return needs
 }

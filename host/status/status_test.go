@@ -389,3 +389,15 @@ func TestLearningCurve(t *testing.T) {
 		t.Errorf("%+v, %v", v.Evaluations, err)
 	}
 }
+
+// TestExpiryIsShown: the page tells when the plan expires, and afterwards that it has expired.
+func TestExpiryIsShown(t *testing.T) {
+	p := &protocol.Plan{Rounds: 1, NotAfter: 1_700_000_000, Members: []protocol.Member{{Name: "ada"}}}
+	for late, want := range map[int64]string{-1: "The plan expires at 2023", 1: "The plan expired at 2023"} {
+		now := time.Unix(p.NotAfter+late, 0)
+		m := status.New(status.Config{Session: protocol.Bind(p), Now: func() time.Time { return now }})
+		if needs := strings.Join(m.Status().Needs, " "); !strings.Contains(needs, want) {
+			t.Errorf("%q", needs)
+		}
+	}
+}

@@ -79,3 +79,19 @@ func TestObserverWithoutBroker(t *testing.T) {
 		}
 	}
 }
+
+// TestExpiredSessionIsOver: a session that the aggregator ended at the plan's expiry has ended as expired,
+// and another one that ended early has not.
+func TestExpiredSessionIsOver(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		class  protocol.Class
+	}{{protocol.ErrExpired.Error() + ": before the first round", protocol.ClassIntegrity},
+		{"the study was withdrawn", protocol.ClassQuorum}} {
+		p := Progress{cause: (&protocol.Abort{Class: uint8(c.class), Reason: c.reason}).Cause()}
+		p.Ended = p.cause.Error()
+		if err, over := p.Over(time.Now()); !over || protocol.ClassOf(err) != c.class {
+			t.Errorf("%s: over: %t, %v", c.reason, over, err)
+		}
+	}
+}

@@ -101,8 +101,8 @@ func openPlan(c *Config, now time.Time) (*Member, error) {
 // checkCard checks that neither the roster entry nor the card has expired.
 func (m *Member) checkCard(now time.Time) error {
 	if now.Unix() > m.Signed.Plan.Members[m.Index].NotAfter {
-		return protocol.Fail(protocol.ClassIntegrity, "plan: %w: the identity of %s",
-			protocol.ErrExpired, m.Session.Name(m.Index))
+		return protocol.Fail(protocol.ClassIntegrity, "plan: %w: that of %s",
+			protocol.ErrKeyExpired, m.Session.Name(m.Index))
 	}
 	return m.Config.checkCard(m.Key.Public(), now)
 }

@@ -37,7 +37,7 @@ func TestMemberStartsInTimeOnly(t *testing.T) {
 		at   time.Time
 		want string
 	}{
-		"plan expired":   {now.Add(25 * time.Hour), "the plan or a key has expired"},
+		"plan expired":   {now.Add(25 * time.Hour), "the plan has expired"},
 		"card not valid": {now.Add(-time.Hour), "not valid yet"},
 		"long after":     {now.Add(10_000 * time.Hour), "expired"},
 	} {

@@ -52,6 +52,8 @@ type Progress struct {
 	// BrokerLost is when the connection to the broker was lost, if it is. Who was not missing then is
 	// not missing: nobody can be heard.
 	BrokerLost *time.Time `json:"broker_lost,omitempty"`
+
+	cause error // of the early end
 }
 
 // Observe connects to the broker as the configured member. The plan need not be valid any more.
@@ -195,7 +197,8 @@ func (o *Observer) learn(data []byte) {
 			f.Completed = f.Settled == f.Rounds
 		}
 	case *protocol.Abort:
-		f.Ended = m.Cause().Error()
+		f.cause = m.Cause()
+		f.Ended = f.cause.Error()
 	}
 }
 
@@ -236,10 +239,12 @@ func (p *Progress) Over(now time.Time) (error, bool) {
 	switch {
 	case p.Completed:
 		return nil, true
+	case errors.Is(p.cause, protocol.ErrExpired):
+		return p.cause, true
 	case p.Ended != "":
 		return protocol.Fail(protocol.ClassQuorum, "%s", p.Ended), true
 	case now.After(p.Expires):
-		return protocol.Fail(protocol.ClassIntegrity, "plan: %w: at %s, after %d of %d rounds", protocol.ErrExpired,
+		return protocol.Fail(protocol.ClassIntegrity, "%w: at %s, after %d of %d rounds", protocol.ErrExpired,
 			p.Expires.Format(time.RFC3339), p.Settled, p.Rounds), true
 	}
 	return nil, false

@@ -22,7 +22,7 @@ func SignPlan(planFile string, key *identity.PrivateKey, now time.Time) (*protoc
 		return nil, err
 	}
 	if now.Unix() > sp.Plan.NotAfter {
-		return nil, protocol.Fail(protocol.ClassIntegrity, "plan: %w", protocol.ErrExpired)
+		return nil, protocol.Fail(protocol.ClassIntegrity, "%w", protocol.ErrExpired)
 	}
 	return sp, sp.Sign(key)
 }
