@@ -51,6 +51,9 @@ type Config struct {
 	// the parties' ledgers know what they have spent on others.
 	Ledger   Ledger
 	GiveUpMS int64 // end the session when there is no progress for this long; 0: never
+	// End ends the session for all members and for good with this reason; nil: it goes on. Its class is
+	// ClassQuorum or ClassIntegrity.
+	End error
 	// Bases are what commitments open with under a plan with audit; derived when nil.
 	Bases *commit.Generators
 	// Accept accepts a channel that a member opens; channel.Accept when nil.
@@ -201,6 +204,10 @@ func (a *Aggregator) start() {
 			a.finish(err)
 			return
 		}
+	}
+	if a.cfg.End != nil {
+		a.finish(a.cfg.End)
+		return
 	}
 	a.resend()
 }

@@ -113,3 +113,32 @@ func TestNoSumAfterAVoidAttempt(t *testing.T) {
 		})
 	}
 }
+
+// TestEndForAll: an aggregator that is to end the session tells the members why, whether a round is open or
+// not, and ends in the same way when it is started again.
+func TestEndForAll(t *testing.T) {
+	for _, opened := range []bool{false, true} {
+		r := newRig(t)
+		if opened {
+			r.join()
+		}
+		cfg := r.a.cfg
+		cfg.End = protocol.Fail(protocol.ClassQuorum, "the study was withdrawn")
+		for range 2 {
+			a, err := New(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Machine = a
+			eff := r.Step(protocol.Start{})
+			if !eff.Done || eff.Err == nil || eff.Err.Error() != cfg.End.Error() || len(eff.Send) == 0 {
+				t.Fatalf("opened: %t: done %t, %v", opened, eff.Done, eff.Err)
+			}
+			_, m, err := r.Session.Receive(eff.Send[len(eff.Send)-1].Data)
+			want := &protocol.Abort{Class: uint8(protocol.ClassQuorum), Reason: "the study was withdrawn"}
+			if diff := cmp.Diff(protocol.Message(want), m); err != nil || diff != "" {
+				t.Errorf("opened: %t: %v %s", opened, err, diff)
+			}
+		}
+	}
+}

@@ -129,8 +129,8 @@ func TestMembersHearEachOther(t *testing.T) {
 		return over && protocol.ClassOf(err) == protocol.ClassQuorum && len(p.Missing) == 0
 	})
 	wantLeft(t, "agg", <-ended["agg"], "node-b never came")
-	wantLeft(t, "node-a", <-ended["node-a"], "the aggregator ended the session")
-	wantLeft(t, "party-a", <-ended["party-a"], "the aggregator ended the session")
+	wantLeft(t, "node-a", <-ended["node-a"], "the aggregator ended the session: node-b never came")
+	wantLeft(t, "party-a", <-ended["party-a"], "the aggregator ended the session: node-b never came")
 }
 
 func wantLeft(t *testing.T, who string, err error, why string) {

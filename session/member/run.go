@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
-	"time"
 
 	"choir/host"
 	"choir/privacy/ledger"
@@ -130,8 +129,8 @@ func (m *Member) endForAll(ctx context.Context, store host.Store, bus *run.Count
 	if err != nil {
 		return err
 	}
-	r.GiveUp = time.Millisecond
-	r.End = why
+	reason, _ := m.toLeave()
+	r.End = protocol.Fail(protocol.ClassQuorum, "%s", reason)
 	r.Notify = func(n protocol.Notice) { logNotice(m.Log, n, bus) }
 	if err := r.Run(ctx); protocol.ClassOf(err) != protocol.ClassQuorum {
 		return err

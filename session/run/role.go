@@ -42,7 +42,7 @@ type Role struct {
 	// Mix sends each party's update as a report through the mix-net in place of the secure sum, as a plan
 	// that mixes always does. App, Sampler and Group have no use then.
 	Mix bool
-	End error // aggregator with a mix-net: end the session for all with this reason; nil: it goes on
+	End error // aggregator: end the session for all with this reason; nil: it goes on
 }
 
 // mixes reports whether the mix-net carries what a plan's parties send.
@@ -96,10 +96,8 @@ func (r *Role) machine(role protocol.Role, view protocol.View) (protocol.Machine
 			ResendMS: r.Resend.Milliseconds(), Group: r.Group})
 	case protocol.RoleAggregator:
 		return aggregator.New(aggregator.Config{Session: r.Session, Key: r.Key, Model: r.Model, Origin: r.Origin,
-			Rand: r.Rand,
-			View: view,
-			Ledger: NewLedger(r.Session, new(ledger.Ledger),
-				nil), ResendMS: r.Resend.Milliseconds(), GiveUpMS: r.GiveUp.Milliseconds()})
+			Rand: r.Rand, View: view, Ledger: NewLedger(r.Session, new(ledger.Ledger), nil), End: r.End,
+			ResendMS: r.Resend.Milliseconds(), GiveUpMS: r.GiveUp.Milliseconds()})
 	}
 	return nil, fmt.Errorf("no such role: %s", role)
 }
