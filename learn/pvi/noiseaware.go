@@ -361,19 +361,28 @@ func (r *reading) covariance() *mat.SymDense {
 	if r.attendance != nil && r.c.released() {
 		return r.attendance.noise(r.rounds, r.sides, r.each)
 	}
-	loads := mat.NewDense(n, len(r.moved), nil)
+	k := mat.NewSymDense(n, nil)
+	before, counted := 0.0, 0 // what rounds left in the state, and how many of them
 	for s, at := range r.rounds {
-		whole := r.whole(s)
-		loads.Set(s, at, math.Sqrt(r.variances[s])/whole)
-		for j := range at {
-			if !r.c.released() {
-				loads.Set(s, j, (1-r.c.Beta)*r.moved[j]/whole)
-			}
+		for ; counted < at; counted++ {
+			kept := r.kept(counted)
+			before += kept * kept
+		}
+		whole, own := r.whole(s), math.Sqrt(r.variances[s])
+		k.SetSym(s, s, (before+own*own)/(whole*whole))
+		for t := s + 1; t < len(r.rounds); t++ { // in a later observation is what this round left
+			k.SetSym(s, t, (before+own*r.kept(at))/(whole*r.whole(t)))
 		}
 	}
-	k := mat.NewSymDense(n, nil)
-	k.SymOuterK(1, loads)
 	return k
+}
+
+// kept is the standard deviation of what the noise of a round adds to every later observation.
+func (r *reading) kept(round int) float64 {
+	if r.c.released() {
+		return 0
+	}
+	return (1 - r.c.Beta) * r.moved[round]
 }
 
 // noise is the variance of the weighted scores: of a linear part, and of a precision times the

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"choir/learn/gauss"
 	"choir/learn/model"
 )
@@ -324,6 +326,51 @@ func TestRoundsWithOthersLeaveTheirNoise(t *testing.T) {
 	trace = trace[:others]
 	if _, err := c.NoiseAware(trace); err == nil {
 		t.Error("a posterior without an observation")
+	}
+}
+
+// TestCovarianceIsThatOfTheLoads: the covariance of the observations' noise is the product of their loads
+// with themselves: each has its own noise and what all rounds before left in the state.
+func TestCovarianceIsThatOfTheLoads(t *testing.T) {
+	const rounds, others = 40, 3
+	for _, factors := range []Factors{FactorsTied, FactorsNoisy} {
+		c := oneRow(rounds)
+		c.Beta, c.Factors = 0.3, factors
+		if factors == FactorsNoisy {
+			c = as(c, NameDataset, func(p *Params) { p.Local = true })
+		}
+		r := reading{c: c}
+		rnd := rand.New(rand.NewPCG(1, 2))
+		for at := range rounds {
+			r.moved = append(r.moved, rnd.ExpFloat64())
+			if at%others != 0 {
+				r.points = append(r.points, nil)
+				r.rounds = append(r.rounds, at)
+				r.variances = append(r.variances, rnd.ExpFloat64())
+			}
+		}
+		if c.released() != (factors == FactorsNoisy) {
+			t.Fatalf("%v: released: %t", factors, c.released())
+		}
+		n := len(r.points)
+		loads, want := mat.NewDense(n, rounds, nil), mat.NewSymDense(n, nil)
+		for s, at := range r.rounds {
+			loads.Set(s, at, math.Sqrt(r.variances[s])/r.whole(s))
+			for j := range at {
+				if !c.released() {
+					loads.Set(s, j, (1-c.Beta)*r.moved[j]/r.whole(s))
+				}
+			}
+		}
+		want.SymOuterK(1, loads)
+		got := r.covariance()
+		for s := range n {
+			for u := range n {
+				if x, y := got.At(s, u), want.At(s, u); math.Abs(x-y) > 1e-12*y {
+					t.Errorf("%v: covariance of %d and %d: %v, want %v", factors, s, u, x, y)
+				}
+			}
+		}
 	}
 }
 
