@@ -95,6 +95,11 @@ func TestEarlyEndLeavesTheModel(t *testing.T) {
 	if !strings.Contains(scored.String(), "event=scores round=2 rows=40 accuracy=") {
 		t.Errorf("no scores of round 2 in the aggregator's log:\n%s", scored.String())
 	}
+	before, after, ok := strings.Cut(scored.String(), "event=writing")
+	if !ok || strings.Contains(before, "event=stopped") || !strings.Contains(after, "event=written") ||
+		!strings.Contains(after[strings.LastIndexByte(strings.TrimSpace(after), '\n'):], "event=stopped") {
+		t.Errorf("the events of the end:\n%s", after)
+	}
 	for _, name := range []string{"agg", "party-a"} {
 		checkOutcome(t, filepath.Join(dir, name+"-out"), name)
 	}

@@ -1,6 +1,8 @@
 package member
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -94,4 +96,36 @@ func TestExpiredSessionIsOver(t *testing.T) {
 			t.Errorf("%s: over: %t, %v", c.reason, over, err)
 		}
 	}
+}
+
+// TestWritingIsInterrupted: a member that is told to end while it writes its results ends at once, and what
+// the writing needs is released afterwards only. Results that are written because a member is told to end
+// are waited for.
+func TestWritingIsInterrupted(t *testing.T) {
+	errWritten := errors.New("written")
+	ctx, cancel := context.WithCancel(t.Context())
+	writing, released := make(chan struct{}), make(chan struct{})
+	write := func() error {
+		cancel()
+		<-writing
+		return errWritten
+	}
+	release := func() {
+		select {
+		case <-writing:
+		default:
+			t.Error("released while it is used")
+		}
+		close(released)
+	}
+	if err := interruptible(ctx, write, release); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	close(writing)
+	<-released
+	released = make(chan struct{})
+	if err := interruptible(ctx, write, release); !errors.Is(err, errWritten) {
+		t.Errorf("after the end: %v", err)
+	}
+	<-released
 }

@@ -1,9 +1,11 @@
 package member
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"choir/host"
@@ -32,12 +34,33 @@ type Outcome struct {
 	warnings []string // of the model
 }
 
+// interruptible calls f, and then release. If ctx ends while f runs, interruptible returns with the cause and
+// leaves both to another goroutine. With a ctx that has ended before, it waits for f.
+func interruptible(ctx context.Context, f func() error, release func()) error {
+	if ctx.Err() != nil {
+		defer release()
+		return f()
+	}
+	done := make(chan error, 1)
+	go func() {
+		defer release()
+		done <- f()
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // writeOutputs writes what the member has of the session when it ends, early or not: end is the
 // error that ended it. Without an out_dir or before the first result there is nothing to write.
 func (m *Member) writeOutputs(store *host.Scoped, end error) error {
 	if m.Config.OutDir == "" || (end != nil && store.Get("model") == nil && store.Get("settled") == nil) {
 		return nil
 	}
+	m.Log.Info("writing the results", "event", "writing", "folder", m.Config.OutDir)
 	e := exporter{m.Signed, m.Session, m.Index, store, m.Config.OutDir}
 	out, err := e.write(end)
 	if err != nil {
@@ -155,22 +178,22 @@ func (e exporter) outcome(end error) *Outcome {
 
 // settled is the last round whose result a store has: a party's record, or the last result in the
 // aggregator's transcript.
-func settled(s protocol.BoundPlan, store protocol.View) (round uint32) {
+func settled(s protocol.BoundPlan, store protocol.View) uint32 {
 	if b := store.Get("settled"); len(b) == 4 {
 		return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
 	}
-	for _, key := range store.Keys("transcript/") {
+	for _, key := range slices.Backward(store.Keys("transcript/")) {
 		b := store.Get(key)
-		if protocol.IsChunk(b) {
+		if len(b) == 0 || protocol.Kind(b[0]) != protocol.KindResult {
 			continue
 		}
 		if _, m, err := s.Receive(b); err == nil {
 			if r, ok := m.(*protocol.Result); ok && r.Outcome != protocol.OutcomeVoid {
-				round = max(round, r.Round)
+				return r.Round
 			}
 		}
 	}
-	return round
+	return 0
 }
 
 // Export writes what a member's store has of a session into a folder: the model of the last round

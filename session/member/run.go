@@ -1,6 +1,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -19,7 +20,8 @@ func (m *Member) runOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	shut := func() { _ = store.Close() } // what was written is on the disk
+	defer func() { shut() }()
 	if reason, ok := m.toLeave(); ok && !m.Session.Plan.Is(m.Index, protocol.RoleAggregator) {
 		return leftError(reason)
 	}
@@ -33,14 +35,16 @@ func (m *Member) runOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = m.connected(ctx, func(bus *run.CountingBus) error { return m.drive(ctx, store, bus) })
+	last, err := m.connected(ctx, func(bus *run.CountingBus) error { return m.drive(ctx, store, bus) })
+	release := shut
+	shut = func() {}
+	outErr := interruptible(ctx, func() error { return m.writeOutputs(store, err) }, release)
 	stopped(err)
-	if outErr := m.writeOutputs(store, err); err == nil {
-		return outErr
-	} else if outErr != nil {
+	if outErr != nil && err != nil {
 		m.Log.Warn("results", "event", "written", "error", outErr.Error())
 	}
-	return err
+	last()
+	return cmp.Or(err, outErr)
 }
 
 // affordable checks that a party's budget covers the rest of the plan, so that it does not join and
@@ -60,19 +64,19 @@ func (m *Member) affordable(store host.Store) error {
 	return run.NewLedger(m.Session, chain, own).AffordRest()
 }
 
-// connected connects, drives a machine and logs its end.
-func (m *Member) connected(ctx context.Context, drive func(*run.CountingBus) error) error {
+// connected connects and drives a machine. last logs the end.
+func (m *Member) connected(ctx context.Context, drive func(*run.CountingBus) error) (last func(), err error) {
 	bus, err := m.connect(ctx)
 	if err != nil {
-		return err
+		return func() {}, err
 	}
 	defer bus.Close()
 	err = drive(bus)
-	m.Log.Info("stopped", "event", "stopped", "sent_bytes", bus.Sent())
+	last = func() { m.Log.Info("stopped", "event", "stopped", "sent_bytes", bus.Sent()) }
 	if errors.Is(err, transport.ErrAuth) {
-		return protocol.Fail(protocol.ClassAuth, "%w", err)
+		err = protocol.Fail(protocol.ClassAuth, "%w", err)
 	}
-	return err
+	return last, err
 }
 
 // errLeft ends a party that drops out.

@@ -156,7 +156,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		return err
 	}
 	defer store.Close()
-	return m.connected(ctx, func(bus *run.CountingBus) error {
+	last, err := m.connected(ctx, func(bus *run.CountingBus) error {
 		if err := m.sameStream(store); err != nil {
 			return err
 		}
@@ -166,4 +166,6 @@ func (w *Worker) Run(ctx context.Context) error {
 			Notify: func(n protocol.Notice) { logNotice(m.Log, n, bus) }}
 		return r.Run(ctx)
 	})
+	last()
+	return err
 }
