@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -128,4 +129,19 @@ func TestWritingIsInterrupted(t *testing.T) {
 		t.Errorf("after the end: %v", err)
 	}
 	<-released
+}
+
+// TestWhoAnswersIsThere: a member that has answered the last question is not missing, however late somebody
+// looks; one that has not is.
+func TestWhoAnswersIsThere(t *testing.T) {
+	plan := &protocol.Plan{Members: []protocol.Member{{Name: "party-a"}, {Name: "party-b"}, {Name: "party-c"}}}
+	asked := time.Now().Add(-time.Minute)
+	before, after := asked.Add(-time.Second), asked.Add(time.Millisecond)
+	o := &Observer{session: protocol.BoundPlan{Plan: plan}, since: asked.Add(-time.Hour), asked: asked,
+		peers: map[string]status.Peer{"party-a": {Name: "party-a", Heard: &before},
+			"party-b": {Name: "party-b", Heard: &after}}}
+	p, err := o.Progress(time.Second)
+	if err != nil || strings.Join(p.Missing, " ") != "party-a party-c" {
+		t.Errorf("missing %v, %v", p.Missing, err)
+	}
 }

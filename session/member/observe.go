@@ -29,6 +29,7 @@ type Observer struct {
 	facts Progress
 	peers map[string]status.Peer
 	since time.Time // of the connection
+	asked time.Time // when members were last asked to announce themselves
 	err   error     // why the reader has ended
 }
 
@@ -144,6 +145,9 @@ func (o *Observer) Ask() error {
 	if err != nil {
 		return err
 	}
+	o.mu.Lock()
+	o.asked = time.Now()
+	o.mu.Unlock()
 	return o.bus.Announce(data)
 }
 
@@ -202,8 +206,8 @@ func (o *Observer) learn(data []byte) {
 	}
 }
 
-// Progress returns what is known by now. A member that did not announce itself for patience is
-// missing; the error is that of the connection.
+// Progress returns what is known by now. A member that did not announce itself for patience, nor since the
+// last Ask, is missing; the error is that of the connection.
 func (o *Observer) Progress(patience time.Duration) (*Progress, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -218,11 +222,11 @@ func (o *Observer) Progress(patience time.Duration) (*Progress, error) {
 		if !ok {
 			peer = status.Peer{Name: m.Name, Role: m.Role.String(), State: "unheard"}
 		}
-		heard := o.since
-		if peer.Heard != nil && peer.Heard.After(heard) {
-			heard = *peer.Heard
+		heard, answered := o.since, false
+		if peer.Heard != nil {
+			heard, answered = later(heard, *peer.Heard), !o.asked.IsZero() && !peer.Heard.Before(o.asked)
 		}
-		if peer.State != "completed" && now.Sub(heard) > patience {
+		if peer.State != "completed" && !answered && now.Sub(heard) > patience {
 			peer.Missing = true
 			p.Missing = append(p.Missing, m.Name)
 		}
@@ -232,6 +236,13 @@ func (o *Observer) Progress(patience time.Duration) (*Progress, error) {
 		p.Missing = []string{}
 	}
 	return &p, o.err
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // Over returns how the session ended: nil if it has completed, and whether it is over.
