@@ -177,8 +177,16 @@ func (v *values) writePages(pages []byte, at int64) error {
 // sync makes the written values durable.
 func (v *values) sync() error { return syncData(v.w) }
 
-// read returns the value at a place.
+// read returns the value at a place. A place that was damaged may name any length, so memory is
+// allocated for one that is within the file only.
 func (v *values) read(p place) ([]byte, error) {
+	info, err := v.f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if p.at+p.length > info.Size() {
+		return nil, fmt.Errorf("a place of %d bytes at %d, in a file of %d bytes", p.length, p.at, info.Size())
+	}
 	b := make([]byte, p.length)
 	if _, err := v.f.ReadAt(b, p.at); err != nil {
 		return nil, err

@@ -3,12 +3,14 @@ package host
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	bolt "go.etcd.io/bbolt"
 	"pgregory.net/rapid"
 
 	"choir/protocol"
@@ -216,6 +218,42 @@ func TestDamageIsRefused(t *testing.T) {
 				f.Close()
 			}
 		})
+	}
+}
+
+// TestDamagedPlaceIsRefused names lengths in the tree that the file of values does not have: the store
+// reports the key, when it is opened and when it is open, and does not ask for memory.
+func TestDamagedPlaceIsRefused(t *testing.T) {
+	const length = 3 * longValue
+	for _, damaged := range []place{
+		{length: 1 << 40}, {at: 1 << 60, length: 1 << 40}, {length: length + align}, {at: align, length: length},
+	} {
+		path := filepath.Join(t.TempDir(), "store.db")
+		f := openFile(t, path)
+		long := protocol.Record{Key: "share/1", Value: bytes.Repeat([]byte{1, 2, 3}, longValue)}
+		if err := f.Apply([]protocol.Record{long}); err != nil {
+			t.Fatal(err)
+		}
+		err := f.db.Update(func(tx *bolt.Tx) error {
+			return tx.Bucket(places).Put([]byte("share/1"), damaged.marshal())
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("share/1: a place of %d bytes at %d", damaged.length, damaged.at)
+		if f.Get("share/1") != nil {
+			t.Errorf("%+v was read", damaged)
+		}
+		if err := f.Apply(nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a transaction with %+v: %v", damaged, err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := OpenFile(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("opened with %+v: %v", damaged, err)
+			f.Close()
+		}
 	}
 }
 
