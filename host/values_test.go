@@ -142,6 +142,35 @@ func TestOrdinaryWrites(t *testing.T) {
 	}
 }
 
+// TestPaddingIsZero checks that a value's last page is zero after the value, also where a longer one
+// was written through the same buffer before: its bytes may be a secret, and this copy is
+// not erased with it.
+func TestPaddingIsZero(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	f := openFile(t, path)
+	for _, r := range []protocol.Record{
+		{Key: "secret", Value: bytes.Repeat([]byte{0xff}, 4*longValue)},
+		{Key: "next", Value: bytes.Repeat([]byte{1}, longValue+1)},
+	} {
+		if err := f.Apply([]protocol.Record{r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(path + valuesSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := place{at: 4 * longValue, length: longValue + 1}
+	if int64(len(b)) < next.extent().end() || b[next.at] != 1 {
+		t.Fatalf("the second value is elsewhere in %d bytes", len(b))
+	}
+	if padding := b[next.at+next.length : next.extent().end()]; bytes.ContainsFunc(padding, notZero) {
+		t.Errorf("bytes of an earlier value follow the value: %x", padding[:16])
+	}
+}
+
+func notZero(r rune) bool { return r != 0 }
+
 // TestPlacesAreFreeAfterACrash checks that values that were written for a transaction that did not
 // come use no space after a restart, and that the others stay.
 func TestPlacesAreFreeAfterACrash(t *testing.T) {
