@@ -2,6 +2,7 @@ package member
 
 import (
 	"encoding/json"
+	"sync"
 	"time"
 
 	"choir/crypto/identity"
@@ -13,7 +14,7 @@ import (
 // announcement is what a member tells the others about itself that listen. It decides nothing.
 type announcement struct {
 	Member  uint32   `json:"member"`
-	Time    int64    `json:"time"` // of the member's clock, in milliseconds
+	Time    int64    `json:"time"` // of the member's clock, in milliseconds; each later than the one before
 	State   string   `json:"state"`
 	Round   uint32   `json:"round"`
 	Settled uint32   `json:"settled"`
@@ -39,10 +40,43 @@ func announcedBy(plan protocol.BoundPlan, body []byte) []byte {
 	return append([]byte("choir v1 announcement\x00"+plan.ID.String()), body...)
 }
 
+// hearing is the time of the last announcement that was heard of each member, by the member's own
+// clock. Members' clocks need not agree: a time is compared with the same member's only.
+//
+// Whoever may publish at the broker can repeat an announcement, but not to a listener that has heard
+// it or a later one: so a member that is gone cannot be kept there. A member that starts again with
+// its clock set back is missing at the others until the clock is past its last announcement, or they
+// start again.
+type hearing struct {
+	mu   sync.Mutex
+	last map[uint32]int64
+}
+
+// later reports whether a member's announcement is later than all that were heard, and remembers it.
+func (h *hearing) later(a *announcement) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if last, ok := h.last[a.Member]; ok && a.Time <= last {
+		return false
+	}
+	if h.last == nil {
+		h.last = map[uint32]int64{}
+	}
+	h.last[a.Member] = a.Time
+	return true
+}
+
+// next returns the time of the next announcement. It is later than the last one, also when the clock
+// was set back meanwhile.
+func (w *watcher) next(now time.Time) int64 {
+	w.announced = max(w.announced+1, now.UnixMilli())
+	return w.announced
+}
+
 // announce tells the others how the member is. Nothing reports whether they heard it.
 func (w *watcher) announce(bus *natsbus.Bus) {
 	v := w.Status()
-	a := announcement{Member: w.m.Index, Time: time.Now().UnixMilli(), State: v.State, Round: v.Round,
+	a := announcement{Member: w.m.Index, Time: w.next(time.Now()), State: v.State, Round: v.Round,
 		Settled: v.Settled, Waiting: v.Waiting[:min(len(v.Waiting), maxAnnouncedNames)],
 		Note: v.Problem[:min(len(v.Problem), maxAnnouncedText)]}
 	body, err := json.Marshal(a)
@@ -57,7 +91,7 @@ func (w *watcher) announce(bus *natsbus.Bus) {
 
 // hear records another member's announcement, and answers the question who is there.
 func (w *watcher) hear(data []byte) {
-	p, ask := readAnnouncement(w.m.Session, data)
+	p, ask := w.heard.read(w.m.Session, data)
 	if p != nil {
 		w.Heard(*p)
 	}
@@ -69,9 +103,9 @@ func (w *watcher) hear(data []byte) {
 	}
 }
 
-// readAnnouncement returns what a member has announced, nil if its signature is wrong, and whether
-// it is the question who is there.
-func readAnnouncement(s protocol.BoundPlan, data []byte) (p *status.Peer, ask bool) {
+// read returns what a member has announced, nil if its signature is wrong or it is not later than the
+// last one, and whether it is the question who is there.
+func (h *hearing) read(s protocol.BoundPlan, data []byte) (p *status.Peer, ask bool) {
 	var e envelope
 	var a announcement
 	if json.Unmarshal(data, &e) != nil {
@@ -81,7 +115,7 @@ func readAnnouncement(s protocol.BoundPlan, data []byte) (p *status.Peer, ask bo
 		return nil, e.Ask
 	}
 	member := s.Plan.Members[a.Member]
-	if !identity.Verify(member.Key, announcedBy(s, e.Body), *e.Sig) {
+	if !identity.Verify(member.Key, announcedBy(s, e.Body), *e.Sig) || !h.later(&a) {
 		return nil, false
 	}
 	return &status.Peer{Name: member.Name, Role: member.Role.String(), State: a.State, Round: a.Round,

@@ -24,6 +24,7 @@ type Observer struct {
 	bus     *natsbus.Bus
 	stop    context.CancelFunc
 	reading chan struct{}
+	heard   hearing
 
 	mu    sync.Mutex
 	facts Progress
@@ -130,7 +131,7 @@ func (o *Observer) Close() error {
 }
 
 func (o *Observer) hear(data []byte) {
-	if p, _ := readAnnouncement(o.session, data); p != nil {
+	if p, _ := o.heard.read(o.session, data); p != nil {
 		now := time.Now().UTC()
 		p.Heard = &now
 		o.mu.Lock()

@@ -25,6 +25,9 @@ type watcher struct {
 	asked chan struct{} // a person wants to know at once who is here
 	spent chan struct{} // the ledger has grown
 	curve *curve
+	heard hearing
+	// announced is the time of this member's last announcement.
+	announced int64
 }
 
 // watch starts a member's status page, if it has one. stopped receives the end of the session and
