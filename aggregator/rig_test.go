@@ -3,6 +3,7 @@ package aggregator
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"choir/crypto/channel"
@@ -91,13 +92,24 @@ func (r *rig) join() (eff protocol.Effects) {
 // round plays a round to its result: the sum is twice its number, and 3.
 func (r *rig) round(number uint32) (eff protocol.Effects) {
 	r.TB.Helper()
+	eff = r.sums(number, func(set []protocol.Entry) []protocol.Entry { return set })
+	if last := r.confirm(number, eff); number == r.Session.Plan.Rounds {
+		return last
+	}
+	return eff
+}
+
+// sums plays a round up to the last node's sum, or the aggregator's end. The nodes' lists have one
+// set, and they agree to the one that agreed returns of it.
+func (r *rig) sums(number uint32, agreed func([]protocol.Entry) []protocol.Entry) (eff protocol.Effects) {
+	r.TB.Helper()
 	m := &protocol.Contribution{Round: number, Attempt: 1, Last: r.last, Confirm: make([][16]byte, rigNodes)}
 	bundle, err := m.BundleDigest(r.Session, 0)
 	if err != nil {
 		r.TB.Fatal(err)
 	}
 	set := []protocol.Entry{{Party: 0, Bundle: bundle}}
-	digest := protocol.SetDigest(r.Session, number, 1, set)
+	digest := protocol.SetDigest(r.Session, number, 1, agreed(slices.Clone(set)))
 	r.Send(0, m)
 	for k := range rigNodes {
 		node := r.Node(k)
@@ -107,16 +119,16 @@ func (r *rig) round(number uint32) (eff protocol.Effects) {
 		r.Send(node, &protocol.Hold{Round: number, Attempt: 1, Last: r.last, Entries: set})
 		opening := protocol.Opening{Salt: [32]byte{byte(node)}}
 		vector := hash.Digest(opening)
-		r.Send(node, &protocol.Agree{Round: number, Attempt: 1, Count: 1, Set: digest, Partial: vector})
+		a := &protocol.Agree{Round: number, Attempt: 1, Count: 1, Set: digest, Partial: vector}
+		if eff = r.Send(node, a); eff.Done {
+			return eff
+		}
 		p := &protocol.Partial{Round: number, Attempt: 1, Set: digest, Vector: vector}
 		if err := r.Session.SealOpening(r.secret(node, number), node, p, opening); err != nil {
 			r.TB.Fatal(err)
 		}
 		r.Send(node, p)
 		eff = r.Deliver(r.chunk(node, number, sum))
-	}
-	if last := r.confirm(number, eff); number == r.Session.Plan.Rounds {
-		return last
 	}
 	return eff
 }

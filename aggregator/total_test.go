@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"choir/crypto/field"
@@ -113,6 +114,34 @@ func TestChunkCountsOnce(t *testing.T) {
 			r.round(1)
 			if want := []int64{2, 3}; !slices.Equal(r.a.model, want) {
 				t.Errorf("the sum is %v, want %v", r.a.model, want)
+			}
+		})
+	}
+}
+
+// TestSetIsTheIntersection checks that sums over another set than the intersection of the nodes' lists
+// end the session, though the nodes agree on it.
+func TestSetIsTheIntersection(t *testing.T) {
+	for name, agreed := range map[string]func([]protocol.Entry) []protocol.Entry{
+		"another contribution": func(set []protocol.Entry) []protocol.Entry {
+			set[0].Bundle[0] ^= 1
+			return set
+		},
+		"one more": func(set []protocol.Entry) []protocol.Entry {
+			return append(set, protocol.Entry{Party: 1})
+		},
+		"none": func([]protocol.Entry) []protocol.Entry { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.join()
+			eff := r.sums(1, agreed)
+			if !eff.Done || protocol.ClassOf(eff.Err) != protocol.ClassIntegrity ||
+				!strings.Contains(eff.Err.Error(), "another set than the intersection") {
+				t.Errorf("done: %t, error %v", eff.Done, eff.Err)
+			}
+			if r.Store["model"] != nil || r.Store["result"] != nil {
+				t.Error("there is a result")
 			}
 		})
 	}
