@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"choir/compute"
 	"choir/crypto/channel"
+	"choir/crypto/xof"
 	"choir/host"
 	"choir/protocol"
 )
@@ -74,6 +76,7 @@ func lies(path protocol.WorkerPath, m protocol.WorkerMessage) []falseMessage {
 		short.Elements = m.Elements[8:]
 		beyond.Index = 9
 		set.Set[0] ^= 1
+		set.Elements = make([]byte, len(m.Elements))               // a true chunk would hide that it counts
 		junk.Elements = bytes.Repeat([]byte{255}, len(m.Elements)) // not below p
 		blind.Blinding = [32]byte(bytes.Repeat([]byte{255}, 32))
 		return []falseMessage{
@@ -126,6 +129,52 @@ func TestGroupRefusesLies(t *testing.T) {
 	for _, want := range []error{protocol.ErrUnknown, protocol.ErrMismatch, protocol.ErrMalformed} {
 		if !slices.ContainsFunc(c.refused, func(err error) bool { return errors.Is(err, want) }) {
 			t.Errorf("no lie was refused as %v", want)
+		}
+	}
+}
+
+// TestGroupRefusesTwoBlindings checks that a worker's chunks have one sum of blindings: a chunk with
+// another one is refused, and the true one counts.
+func TestGroupRefusesTwoBlindings(t *testing.T) {
+	c := newCrowdOf(t, crowdParties, 2*2*xof.ChunkElements, 2, false) // chunks 0 and 1
+	sent := 0
+	var ask []byte
+	c.tap = func(_ *seat, data []byte) [][]byte {
+		path, m, err := c.openWorker(data)
+		if a, ok := m.(*protocol.WorkerAsk); ok {
+			ask = a.Public
+		}
+		sum, ok := m.(*protocol.WorkerSum)
+		if err != nil || !ok || sum.Index == 0 {
+			return [][]byte{data}
+		}
+		lie := *sum
+		lie.Blinding[0] ^= 1
+		enc, secret, err := c.initiate(c.s.Plan.Suite, ask, c.s.WorkerInfo(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		link := &protocol.WorkerLink{Enc: enc, Secret: secret}
+		b, err := c.s.SealWorker(c.group.Worker(int(path.Worker)).Secret, path, &lie, link, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent++
+		return [][]byte{b, data}
+	}
+	c.run()
+	refused := 0
+	for _, err := range c.refused {
+		if errors.Is(err, protocol.ErrMismatch) && strings.Contains(err.Error(), "two sums of blindings") {
+			refused++
+		}
+	}
+	if sent < 2 || refused != sent {
+		t.Errorf("%d of %d second sums of blindings were refused", refused, sent)
+	}
+	for _, s := range c.seats {
+		if s.err != nil {
+			t.Errorf("%s: %v", s.name, s.err)
 		}
 	}
 }
