@@ -291,6 +291,32 @@ func TestNoisySums(t *testing.T) {
 	}
 }
 
+// TestNoisySumsAreCut checks that the noisy sums of a round are cut to UpdateClip in length: a node's sum
+// of them must not wrap around. A shorter one stays as it is, noise of a thousandth of the clip apart.
+func TestNoisySumsAreCut(t *testing.T) {
+	c := methodConfigs()[NameOptimisation]
+	c.UpdateClip = 2
+	const clip = 2 << 20
+	l := noised(t, learner(t, c, dense(c, 1, 20), 1), 1<<20, 9)
+	for _, each := range []int64{1 << 21, -1 << 21, 1 << 18} {
+		got, err := l.NoisySums(func(_ []int, sum []int64) error {
+			sum[0] = each
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var square float64
+		for _, x := range got {
+			square += float64(x) * float64(x)
+		}
+		want := min(clip, math.Abs(float64(each))*float64(c.params().Steps))
+		if length := math.Sqrt(square); length > clip || math.Abs(length-want) > 0.02*clip {
+			t.Errorf("steps of %d lead to a vector of length %v, want %v", each, length, want)
+		}
+	}
+}
+
 // A party with local noise sends no update without noise, and joint noise needs none of it.
 func TestLocalNoiseIsRequired(t *testing.T) {
 	c := methodConfigs()[NameOptimisation]
