@@ -128,6 +128,25 @@ func TestProgramFails(t *testing.T) {
 	}
 }
 
+// TestAnswerIsBounded checks that no more of a program's output is kept than an answer can have.
+func TestAnswerIsBounded(t *testing.T) {
+	limit := 1<<20 + 16*2*config().Dim()
+	_, err := run(t, "flood", 0, nil)
+	if want := fmt.Sprintf("more than %d bytes", limit); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	b := &bounded{limit: 10}
+	for i, c := range []struct {
+		write, kept int
+		full        bool
+	}{{4, 4, false}, {6, 10, false}, {1, 10, true}, {1 << 20, 10, true}} {
+		n, err := b.Write(make([]byte, c.write))
+		if n != c.write || err != nil || b.kept.Len() != c.kept || b.full != c.full {
+			t.Errorf("write %d: %d, %v: %d bytes are kept, full: %t", i, n, err, b.kept.Len(), b.full)
+		}
+	}
+}
+
 func TestProgramIsCancelled(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
