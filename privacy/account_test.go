@@ -230,3 +230,48 @@ func TestLowerBoundMeetsEpsilon(t *testing.T) {
 		}
 	}
 }
+
+// TestSigmaIsRoundedDown checks that a discrete Gaussian's sigma, the rounded root of an integer variance,
+// is accounted as less than that variance: its square may be more.
+func TestSigmaIsRoundedDown(t *testing.T) {
+	const d, delta, steps = 3, 1e-6, 7
+	for _, v := range []float64{30, 75, 1000, 12345, 1<<20 + 7} {
+		exact := grouped{sums{d, v, 1, 2, steps}}
+		rdp, _ := curveEpsilon(func(a float64) float64 { return up(a * steps * exact[0].rho(v)) },
+			defaultOrders(), delta)
+		for name, least := range map[string]float64{accountantZCDP: exact.zcdp(delta), AccountantRDP: rdp} {
+			a, err := Account(Query{Mechanism: DiscreteGaussian, Sigma: math.Sqrt(v), Sensitivity: d, Dim: 2,
+				Steps: steps, Delta: delta, Accountant: name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !(a.Epsilon > least) {
+				t.Errorf("variance %v, %s: %v, not above %v", v, name, a.Epsilon, least)
+			}
+		}
+	}
+}
+
+// TestExactEpsilonLeavesRoundings checks that exact summation leaves a part of delta for the roundings of
+// the masses, 10^-10 of it: at its epsilon the computed delta is that much less.
+func TestExactEpsilonLeavesRoundings(t *testing.T) {
+	for _, q := range []Query{
+		{Sigma: 4, Sensitivity: 1, Steps: 1, Delta: 1e-5},
+		{Sigma: 10, Sensitivity: 3, Steps: 2, Delta: 1e-8},
+		{Sigma: 25, Sensitivity: 7, Steps: 5, Delta: 1e-3},
+	} {
+		q.Mechanism, q.Dim, q.Accountant = DiscreteGaussian, 1, accountantExact
+		a, err := Account(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := discreteGaussianLattice(q.Sigma*q.Sigma, q.Steps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := l.divergence(int(q.Sensitivity)*q.Steps, a.Epsilon, true)
+		if left := 1 - d/q.Delta; left < 0.99e-10 || left > 1.02e-10 {
+			t.Errorf("%+v: %v of delta is left", q, left)
+		}
+	}
+}
