@@ -101,19 +101,35 @@ func TestFixedDraws(t *testing.T) {
 	}
 }
 
-// The size is floor(rate n) in exact arithmetic.
+// checkFixedSize checks that the size is floor(rate n) in exact arithmetic.
+func checkFixedSize(t rapid.TB, n int, rate float64) {
+	p := new(big.Rat).Mul(new(big.Rat).SetFloat64(rate), new(big.Rat).SetInt64(int64(n)))
+	want := new(big.Int).Quo(p.Num(), p.Denom())
+	if got := fixedSize(n, rate); int64(got) != want.Int64() {
+		t.Fatalf("%d of %d at %v, want %v", got, n, rate, want)
+	}
+}
+
+// TestFixedSizeIsExact tries all rates k/n for small n and the numbers below them, where the product of
+// rate and n is often rounded up, and others at random.
 func TestFixedSizeIsExact(t *testing.T) {
+	up := 0
+	for n := 1; n <= 300; n++ {
+		for k := 1; k <= n; k++ {
+			at := float64(k) / float64(n)
+			for _, rate := range []float64{at, math.Nextafter(at, 0)} {
+				checkFixedSize(t, n, rate)
+				if fixedSize(n, rate) < int(float64(n)*rate) {
+					up++
+				}
+			}
+		}
+	}
+	if up < 1000 {
+		t.Errorf("only %d products were rounded up", up)
+	}
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(0, 1<<30).Draw(t, "n")
-		rate := rapid.Float64Range(minRate, 1).Draw(t, "rate")
-		if k := rapid.IntRange(1, 1000).Draw(t, "k"); n > 0 && rapid.Bool().Draw(t, "near") {
-			rate = math.Nextafter(float64(min(k, n))/float64(n), rapid.Float64Range(0, 1).Draw(t, "side"))
-		}
-		p := new(big.Rat).Mul(new(big.Rat).SetFloat64(rate), new(big.Rat).SetInt64(int64(n)))
-		want := new(big.Int).Quo(p.Num(), p.Denom())
-		if got := fixedSize(n, rate); int64(got) != want.Int64() {
-			t.Fatalf("%d of %d at %v, want %v", got, n, rate, want)
-		}
+		checkFixedSize(t, rapid.IntRange(0, 1<<30).Draw(t, "n"), rapid.Float64Range(minRate, 1).Draw(t, "rate"))
 	})
 }
 
