@@ -176,15 +176,20 @@ func (p *Posterior) Covariance() *mat.SymDense {
 	if p.moments.Covariance != nil {
 		return rescaled(p.moments.Covariance, m.Variance)
 	}
-	c := mat.NewSymDense(len(m.Variance), nil)
-	for i, v := range m.Variance {
+	return diagonal(m.Variance)
+}
+
+func diagonal(variance []float64) *mat.SymDense {
+	c := mat.NewSymDense(len(variance), nil)
+	for i, v := range variance {
 		c.SetSym(i, i, v)
 	}
 	return c
 }
 
 // KL returns the divergence KL(p || other) in nats, at least 0 up to rounding: the measure
-// of quality in [Thesis] (section 4.1.4). Both must be over the same weights.
+// of quality in [Thesis] (section 4.1.4). It is of the Gaussians that predict, with the parameters
+// Natural: other moments of single weights do not count. Both must be over the same weights.
 func (p *Posterior) KL(other *Posterior) (float64, error) {
 	d := p.cfg.Weights()
 	if other.cfg.Weights() != d {
@@ -196,9 +201,13 @@ func (p *Posterior) KL(other *Posterior) (float64, error) {
 		return 0, fmt.Errorf("kl: %w", gauss.ErrImproper)
 	}
 	diff := mat.NewVecDense(d, nil)
-	diff.SubVec(mat.NewVecDense(d, p.Mean()), mat.NewVecDense(d, other.Mean()))
+	diff.SubVec(mat.NewVecDense(d, p.moments.Mean), mat.NewVecDense(d, other.moments.Mean))
+	covariance := p.moments.Covariance
+	if covariance == nil {
+		covariance = diagonal(p.moments.Variance)
+	}
 	var prod mat.Dense
-	prod.Mul(precision, p.Covariance())
+	prod.Mul(precision, covariance)
 	quad := mat.Trace(&prod) + mat.Inner(diff, precision, diff) - float64(d)
 	return 0.5 * (quad + cholP.LogDet() - cholQ.LogDet()), nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/integrate/quad"
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"choir/learn/gauss"
@@ -118,6 +119,17 @@ func TestKL(t *testing.T) {
 	}
 	if got, err := p.KL(p); err != nil || math.Abs(got) > 1e-15 {
 		t.Errorf("KL to itself %v, %v, want 0", got, err)
+	}
+	for name, p := range map[string]*Posterior{ // single weights that are narrower, wider and elsewhere
+		"narrower": p.WithWeights(p.Mean(), []float64{0.1}), "wider": p.WithWeights([]float64{3}, []float64{2}),
+		"covariance": p.WithCovariance(mat.NewSymDense(1, []float64{0.01})),
+	} {
+		if got, err := p.KL(q); err != nil || math.Abs(got-want) > 1e-12 {
+			t.Errorf("KL with %s single weights: %v, %v, want %v", name, got, err, want)
+		}
+		if got, err := p.KL(p); err != nil || math.Abs(got) > 1e-15 {
+			t.Errorf("KL to itself with %s single weights: %v, %v, want 0", name, got, err)
+		}
 	}
 	four := linearConfig(gauss.Full)
 	r, err := four.Posterior(four.Initial())
