@@ -4,8 +4,10 @@ import (
 	"archive/zip"
 	"bytes"
 	"errors"
+	"io"
 	"slices"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -91,6 +93,24 @@ func zipped(t testing.TB, method uint16, names []string, content []byte) []byte 
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// TestNPYReadErrors checks that an error of the reader is that of the array, and a file that ends too early
+// is reported as such, wherever that is.
+func TestNPYReadErrors(t *testing.T) {
+	file := npy(1, "{'descr': '<i4', 'fortran_order': False, 'shape': (20000,), }\n", make([]byte, 4*20000))
+	disk := errors.New("the disk is broken")
+	header := len(file) - 4*20000
+	for _, at := range []int{3, 9, 20, header, header + 1, header + 4<<13, len(file) - 1, len(file)} {
+		_, err := readNPY(io.MultiReader(bytes.NewReader(file[:at]), iotest.ErrReader(disk)))
+		if !errors.Is(err, disk) || errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("a disk that is broken at byte %d: %v", at, err)
+		}
+		_, err = readNPY(bytes.NewReader(file[:at]))
+		if want := at < len(file); errors.Is(err, io.ErrUnexpectedEOF) != want && at >= header {
+			t.Errorf("a file of %d bytes: %v", at, err)
+		}
+	}
 }
 
 func TestReadNPZ(t *testing.T) {

@@ -261,7 +261,10 @@ func (h *npyHeader) read(r io.Reader) ([]float64, error) {
 	for left := h.count(); left > 0; {
 		b := buf[:min(left, chunk)*dec.size]
 		if n, err := io.ReadFull(r, b); err != nil {
-			return nil, fmt.Errorf("%s: %w", h.place(len(data)+n/dec.size), io.ErrUnexpectedEOF)
+			if err == io.EOF { // before the first byte
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, fmt.Errorf("%s: %w", h.place(len(data)+n/dec.size), err)
 		}
 		for ; len(b) > 0; b = b[dec.size:] {
 			v, ok := dec.read(b)
@@ -273,8 +276,11 @@ func (h *npyHeader) read(r io.Reader) ([]float64, error) {
 			left--
 		}
 	}
-	if n, _ := io.ReadFull(r, buf[:1]); n != 0 {
+	switch n, err := io.ReadFull(r, buf[:1]); {
+	case n != 0:
 		return nil, errors.New("bytes follow the last value")
+	case err != io.EOF:
+		return nil, fmt.Errorf("after the last value: %w", err)
 	}
 	return data, nil
 }
