@@ -5,7 +5,8 @@
 // Pieces are neither signed nor checked for content. Messages on a transport.Bus are sealed or
 // signed as a whole by its users, who refuse a message that was assembled from the wrong pieces
 // like any other message that a broker altered. The Assembler stays within its bounds for any
-// input, and loses no message that arrives whole.
+// input. Below them it loses no message that arrives whole. Where one is reached it drops the
+// incomplete message whose first piece is oldest, which its sender has to retransmit.
 package fragment
 
 import (
