@@ -30,7 +30,7 @@ type descent struct {
 	observe       func(sum []int64) // tests see sums before the noise; otherwise nil
 }
 
-// proposeRecords is the round of Optimisation, Analytic, Hybrid and the committees.
+// proposeRecords is the round of Optimisation, Analytic, hybrid and the committees.
 func (l *Learner) proposeRecords(ctx context.Context, round int, q []int64, st block) (Proposal, error) {
 	if l.cfg.traits().once && round != 1 {
 		return Proposal{}, fmt.Errorf("a committee has one round: %w", ErrRound)

@@ -2,8 +2,9 @@ package pvi
 
 // Strategy is what a party computes and where its privacy comes from, with the parameters
 // that only this strategy has: one of Dataset, Virtual, Averaging, Perturbation,
-// Optimisation, Analytic, Hybrid, BCMSame and BCMSplit. Strategies are plain values and
-// may be compared with ==. docs/methods.md has the theorems.
+// Optimisation, Analytic, BCMSame and BCMSplit, or the one of NameHybrid, which only
+// Params.Strategy returns. Strategies are plain values and may be compared with ==.
+// docs/methods.md has the theorems.
 type Strategy interface {
 	// Name returns the name of the strategy in a plan.
 	Name() StrategyName
