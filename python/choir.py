@@ -11,6 +11,7 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import warnings
 
 try:
     import numpy as np
@@ -116,6 +117,7 @@ class Model:
         self.features = [c["name"] for c in schema.get("columns", [])]
         self.target = schema.get("target", {}).get("name")
         self.classes = schema.get("target", {}).get("categories")
+        self.warnings = self.header.get("warnings", [])  # what the session's public states show to be wrong
 
     @property
     def weights(self):
@@ -147,7 +149,10 @@ class Model:
 
     def coefficients(self, level=0.95):
         """The coefficients on the original scale of the columns, with central intervals: a list
-        of dictionaries with name, mean, sd, lower, upper and, for classes, odds ratios."""
+        of dictionaries with name, mean, sd, lower, upper and, for classes, odds ratios. The model's
+        warnings are issued as Python's."""
+        for text in self.warnings:
+            warnings.warn(text, stacklevel=2)
         return run("model", "show", self.folder, level=level)["coefficients"]
 
     def differences(self, level=0.95):

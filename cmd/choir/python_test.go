@@ -34,6 +34,12 @@ print(choir.plan_check("trial/plan.choir")["cost"]["rounds"], choir.verify("tria
 m = choir.Model("trial/result")
 print(m.target, m.classes, m.features[0], m.coefficients(0.9)[-1]["name"],
       m.differences(0.9)[0]["name"])
+m.warnings = ["rare: few"]
+import warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    m.coefficients()
+print("warned:", caught[0].message)
 for bad in (lambda: choir.verify("nowhere"), lambda: choir.account(sigma=-1), lambda: choir.Model("nowhere"),
             lambda: m.predict({"age": [1], "sex": ["female", "male"]}), lambda: m.predict([[1, 2]])):
     try:
@@ -42,7 +48,7 @@ for bad in (lambda: choir.verify("nowhere"), lambda: choir.account(sigma=-1), la
         print("error", e.code)
 `)
 	for _, want := range []string{"1.0\n2 ",
-		"readmitted ['no', 'yes'] age intercept sex=male against sex=female",
+		"readmitted ['no', 'yes'] age intercept sex=male against sex=female\nwarned: rare: few\n",
 		strings.Repeat("error 4\n", 5)} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"choir/learn/centre"
 	"choir/learn/dataset"
@@ -32,6 +33,7 @@ type Coefficients struct {
 	Target        string    `json:"target"`
 	Positive      string    `json:"positive,omitempty"` // the target's category that has probability
 	Level         float64   `json:"level"`              // of the intervals, in (0, 1)
+	Warnings      []string  `json:"warnings"`           // the model's
 	// PrivacyNoiseIncluded reports whether the intervals include the noise on the sums;
 	// NoiseNote is the same for people.
 	PrivacyNoiseIncluded bool   `json:"privacy_noise_included"`
@@ -115,7 +117,8 @@ func (f *ModelFile) Coefficients(p *protocol.Plan, level float64) (*Coefficients
 
 // described are coefficients without numbers.
 func (f *ModelFile) described(schema *dataset.Schema) *Coefficients {
-	c := &Coefficients{SchemaVersion: 1, Plan: f.Plan, Model: f.Predictive.Model, Target: schema.Target.Name}
+	c := &Coefficients{SchemaVersion: 1, Plan: f.Plan, Model: f.Predictive.Model, Target: schema.Target.Name,
+		Warnings: append([]string{}, f.Warnings...)} // a list in JSON, never null
 	if schema.Classification() {
 		c.Positive = schema.Target.Categories[1]
 	}
@@ -123,6 +126,9 @@ func (f *ModelFile) described(schema *dataset.Schema) *Coefficients {
 	c.NoiseNote = f.Noise
 	if c.NoiseNote == "" {
 		c.NoiseNote = "it is not recorded whether they include the privacy noise"
+	}
+	if f.Draws != nil && len(f.Draws.Effective) > 0 && f.Draws.mixed() != "" {
+		c.NoiseNote = "don't use them, nor the means: the chains did not mix"
 	}
 	c.ObservationNote = f.Predictive.note(schema.Target)
 	c.LevelsNote = levelsNote(schema)
@@ -185,13 +191,14 @@ func (c *Coefficients) CSV() (header []string, rows [][]any) {
 	if c.Model == pvi.Logistic {
 		header = append(header, "odds_ratio", "odds_ratio_lower", "odds_ratio_upper")
 	}
-	header = append(header, "prior_only", "level", "privacy_noise_included")
+	header = append(header, "prior_only", "level", "privacy_noise_included", "warnings")
+	warnings := strings.Join(c.Warnings, "; ")
 	for _, k := range c.Rows() {
 		row := []any{k.Name, k.Mean, k.SD, k.Lower, k.Upper}
 		if c.Model == pvi.Logistic {
 			row = append(row, cell(k.OddsRatio), cell(k.OddsRatioLower), cell(k.OddsRatioUpper))
 		}
-		rows = append(rows, append(row, k.PriorOnly, c.Level, c.PrivacyNoiseIncluded))
+		rows = append(rows, append(row, k.PriorOnly, c.Level, c.PrivacyNoiseIncluded, warnings))
 	}
 	return header, rows
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	mathrand "math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 
 	"choir/learn/dataset"
 	"choir/learn/gauss"
+	"choir/learn/mcmc"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
@@ -339,6 +341,32 @@ func TestLevelsNote(t *testing.T) {
 	}
 	if !strings.Contains(c.LevelsNote, "with each other") {
 		t.Errorf("%q", c.LevelsNote)
+	}
+}
+
+// TestCoefficientsWarn: the model's warnings are with its coefficients, and intervals of chains that did not
+// mix are marked as useless.
+func TestCoefficientsWarn(t *testing.T) {
+	f := wardModel(t, dataset.Zero, dataset.Zero)
+	c, err := f.Coefficients(nil, .95)
+	if err != nil || c.Warnings == nil || len(c.Warnings) > 0 {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	f.Warnings = []string{"rare: few", "not mixed: stuck"}
+	values := make([][]float64, 8)
+	for i := range values {
+		values[i] = f.Mean
+	}
+	f.Draws = &Draws{Method: mcmc.HMC, Chains: 1, Values: values, Effective: []float64{1},
+		SplitRHat: []float64{9}}
+	if c, err = f.Coefficients(nil, .95); err != nil {
+		t.Fatal(err)
+	}
+	header, rows := c.CSV()
+	last := len(header) - 1
+	if !slices.Equal(c.Warnings, f.Warnings) || header[last] != "warnings" ||
+		rows[0][last] != "rare: few; not mixed: stuck" || !strings.Contains(c.NoiseNote, "don't use them") {
+		t.Errorf("%q, %q, %v %v", c.Warnings, c.NoiseNote, header, rows)
 	}
 }
 

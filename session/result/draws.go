@@ -65,7 +65,8 @@ func (d *Draws) mixed() string {
 		return ""
 	}
 	return fmt.Sprintf("not mixed: the chains' draws are worth %.0f independent ones, and split R-hat is %.3g; "+
-		"more rounds don't help unless epsilon or the records grow too; method %q needs no mixing", n, r,
+		"don't use their means and intervals; more rounds don't help unless epsilon or the records grow "+
+		"too; method %q needs no mixing", n, r,
 		mcmc.Trace)
 }
 

@@ -93,30 +93,42 @@ func coefficientsAs(format string, c *result.Coefficients) ([]byte, error) {
 	about := coefficientsAbout(c)
 	notes := coefficientNotes(c)
 	if format == "html" {
-		writePage(&b, about, head, rows, notes)
+		writePage(&b, about, c.Warnings, head, rows, notes)
 		return b.Bytes(), nil
 	}
 	if format == "markdown" {
 		fmt.Fprintf(&b, "%s\n\n", markdown(about))
+		for _, w := range c.Warnings {
+			fmt.Fprintf(&b, "**Warning:** %s\n\n", markdown(w))
+		}
 		writeMarkdown(&b, head, rows)
 		for _, n := range notes {
 			fmt.Fprintf(&b, "\n%s\n", markdown(n))
 		}
 		return b.Bytes(), nil
 	}
-	Wrap(&b, "", about)
-	fmt.Fprintln(&b)
-	writeAligned(&b, columns(head, rows, 0, 1, 2, 3, 4))
-	fmt.Fprintln(&b)
+	writeText(&b, c, about, head, rows, notes)
+	return b.Bytes(), nil
+}
+
+// writeText writes the tables for a terminal, with the warnings above them.
+func writeText(b *bytes.Buffer, c *result.Coefficients, about string, head []string, rows [][]string,
+	notes []string) {
+	Wrap(b, "", about)
+	for _, w := range c.Warnings {
+		Wrap(b, "Warning: ", w)
+	}
+	fmt.Fprintln(b)
+	writeAligned(b, columns(head, rows, 0, 1, 2, 3, 4))
+	fmt.Fprintln(b)
 	if c.Logistic() {
 		ratios := slices.Delete(slices.Clone(rows), len(c.Coefficients)-1, len(c.Coefficients)) // no intercept
-		writeAligned(&b, columns(head, ratios, 0, 5, 6, 7))
-		fmt.Fprintln(&b)
+		writeAligned(b, columns(head, ratios, 0, 5, 6, 7))
+		fmt.Fprintln(b)
 	}
 	for _, n := range notes {
-		Wrap(&b, "", n)
+		Wrap(b, "", n)
 	}
-	return b.Bytes(), nil
 }
 
 // coefficientsAbout describes what the numbers are.
@@ -222,8 +234,8 @@ func writeMarkdown(b *bytes.Buffer, head []string, rows [][]string) {
 	}
 }
 
-// writePage writes a page with one table.
-func writePage(b *bytes.Buffer, about string, head []string, rows [][]string, notes []string) {
+// writePage writes a page with one table, the warnings above it.
+func writePage(b *bytes.Buffer, about string, warnings, head []string, rows [][]string, notes []string) {
 	row := func(tag string, cells []string) {
 		b.WriteString("<tr>")
 		for _, cell := range cells {
@@ -233,7 +245,11 @@ func writePage(b *bytes.Buffer, about string, head []string, rows [][]string, no
 	}
 	fmt.Fprintf(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"+
 		"<title>Coefficients</title>\n<style>td + td { text-align: right }</style>\n</head>\n<body>\n"+
-		"<p>%s</p>\n<table>\n", html.EscapeString(about))
+		"<p>%s</p>\n", html.EscapeString(about))
+	for _, w := range warnings {
+		fmt.Fprintf(b, "<p><strong>Warning:</strong> %s</p>\n", html.EscapeString(w))
+	}
+	b.WriteString("<table>\n")
 	row("th", head)
 	for _, cells := range rows {
 		row("td", cells)
