@@ -9,6 +9,7 @@ import (
 
 	"choir/cmd/internal/cli"
 	"choir/lab/trial"
+	"choir/protocol"
 )
 
 const initLong = `Make a trial consortium in DIR: keys, cards, a plan that all members have
@@ -28,7 +29,8 @@ func (a *tools) init() *cobra.Command {
 		Use: "init DIR", Short: "Make a trial consortium in a folder", Long: initLong,
 		Example: "  choir init trial --parties 3 --nodes 3\n" +
 			"  choir init trial --data a.csv --data b.csv --data c.csv --target died",
-		Args: cobra.ExactArgs(1),
+		Args:    cobra.ExactArgs(1),
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return onlyInFile(cmd, o.Config) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cli.CheckFormat(format); err != nil {
 				return err
@@ -63,13 +65,23 @@ func (a *tools) init() *cobra.Command {
 	s.StringArrayVar(&o.Data, "data", nil, "CSV file of a party (repeatable); default: example data")
 	s.StringVar(&o.Schema, "schema", "", "schema file of the data; default: that of --config")
 	s.StringVar(&o.Target, "target", "", "column of the data to predict; default: the schema's")
-	s.StringVar(&o.Config, "config", "",
-		"plan file with the terms, such as plan advise writes; default: --epsilon, "+
-			"--delta, --rounds")
+	s.StringVar(&o.Config, "config", "", "plan file with the terms, such as plan advise writes; default: "+
+		"--epsilon, --delta, --rounds")
 	cli.FormatFlag(cmd, &format)
 	cli.FilesOf(cmd, "csv", "data")
 	cli.FilesOf(cmd, "toml", "schema", "config")
 	return cmd
+}
+
+// onlyInFile refuses flags for which the plan file counts.
+func onlyInFile(cmd *cobra.Command, file string) error {
+	for _, name := range []string{"epsilon", "delta", "rounds"} {
+		if file != "" && cmd.Flags().Changed(name) {
+			return protocol.Fail(protocol.ClassInput, "%s: the plan file of --config has its own; change it there, "+
+				"or leave one of the two out", name)
+		}
+	}
+	return nil
 }
 
 // quoted is a word for a shell.

@@ -148,6 +148,9 @@ func (c *consortium) expand(name string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// Budget is the plan's epsilon, for the templates; 0 without privacy noise.
+func (c *consortium) Budget() float64 { return c.epsilon }
+
 // Members are all members, for the templates.
 func (c *consortium) Members() []site { return c.members }
 

@@ -55,6 +55,7 @@ type consortium struct {
 	fallback bool               // the schema is the example's
 	warnings []string
 	own      terms.PlanConfig // by Config
+	epsilon  float64          // the plan's, 0 without privacy noise
 }
 
 // Write makes the folder. It must be empty or not exist.
@@ -199,6 +200,7 @@ func (c *consortium) plan() error {
 	if err != nil {
 		return err
 	}
+	c.epsilon = p.Epsilon
 	signed := &protocol.SignedPlan{Plan: p}
 	for _, m := range c.members {
 		if err := signed.Sign(m.key); err != nil {
