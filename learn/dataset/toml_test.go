@@ -328,6 +328,21 @@ func TestTwins(t *testing.T) {
 	if table, err := rows.Encode(&number); err != nil || table.Notes.Clipped["died"] > 2 {
 		t.Errorf("a number: %v", err)
 	}
+	number.Target = Standardised("died", 0, 1000, 100, 20)
+	if rows, err = (Twins{Schema: &number, Signal: 1, Seed: 2}).Records(0, 500); err != nil {
+		t.Fatal(err)
+	}
+	if table, err = rows.Encode(&number); err != nil {
+		t.Fatal(err)
+	}
+	sum, square := 0.0, 0.0
+	for _, y := range table.Y {
+		sum += y / 500
+		square += y * y / 500
+	}
+	if math.Abs(sum) > 0.3 || math.Abs(square-1) > 0.3 { // 6 standard errors
+		t.Errorf("a number with a centre and a scale: mean %g, mean square %g", sum, square)
+	}
 	for _, bad := range []Twins{{Schema: s, Signal: -1}, {Schema: s, Signal: 1000},
 		{Schema: s, Shift: math.NaN()}} {
 		if _, err := bad.Records(0, 5); err == nil {

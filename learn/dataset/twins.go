@@ -13,11 +13,11 @@ import (
 // random weights, the same for all records of a seed:
 //
 //	two classes:  P(positive) = 1 / (1 + exp(-(Signal z + Shift - 0.7)))
-//	a number:     mid-range + (Hi - Lo)/8 (Signal z + noise) / sqrt(1 + Signal^2)
+//	a number:     C + S (Signal z + noise) / sqrt(1 + Signal^2), cut to the range
 //
-// where z is the weighted sum, standardised, and noise is standard Gaussian. Joint twins have one factor
-// in all columns, with a correlation of 0.6 between any two, categories included, and the target grows
-// with it.
+// where C and S are the target's centre and scale, or the middle and an eighth of a range alone, and z is the
+// weighted sum, standardised; noise is standard Gaussian. Joint twins have one factor in all columns, with a
+// correlation of 0.6 between any two, categories included, and the target grows with it.
 type Twins struct {
 	Schema *Schema
 	Signal float64 // strength of what there is to learn; 2 is much, 0.5 little
@@ -70,7 +70,8 @@ func (t Twins) target(z float64, r *rand.Rand) string {
 		return c.Categories[0]
 	}
 	y := (t.Signal*z + r.NormFloat64()) / math.Sqrt(1+t.Signal*t.Signal)
-	return c.Numeric.cell(c.Numeric.Lo/2 + c.Numeric.Hi/2 + (c.Numeric.Hi-c.Numeric.Lo)/8*y)
+	center, scale := c.Numeric.where(8)
+	return c.Numeric.cell(c.Numeric.cut(center + scale*y))
 }
 
 // twinWorld is a population.
@@ -187,12 +188,20 @@ func (r *Range) draw(z, share float64) float64 {
 		}
 		return 0
 	}
-	center, scale := r.Lo/2+r.Hi/2, (r.Hi-r.Lo)/6
-	if alone := (Column{Numeric: r}).RangeAlone(); !alone && r.bound() >= 2 {
-		center, scale = r.Center, r.Scale
-	}
-	return math.Min(math.Max(center+scale*z, r.Lo), r.Hi)
+	center, scale := r.where(6)
+	return r.cut(center + scale*z)
 }
+
+// where is the centre and the scale of numbers that are drawn: the range's own if the ends are far from the
+// centre, else its middle and that part of it.
+func (r *Range) where(parts float64) (center, scale float64) {
+	if alone := (Column{Numeric: r}).RangeAlone(); !alone && r.bound() >= 2 {
+		return r.Center, r.Scale
+	}
+	return r.Lo/2 + r.Hi/2, (r.Hi - r.Lo) / parts
+}
+
+func (r *Range) cut(v float64) float64 { return math.Min(math.Max(v, r.Lo), r.Hi) }
 
 // cell writes a number: a whole one if the range is one of whole numbers and wide.
 func (r *Range) cell(v float64) string {
