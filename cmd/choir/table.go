@@ -32,9 +32,9 @@ func printResult(w io.Writer, r *experiment.Result) {
 		{"trusted aggregator, same noise", r.References.TrustedAggregator},
 		{"secure sum (this session)", r.Result},
 		{"local noise, no secure sum", r.References.LocalNoise},
-		{"best single party, no privacy", r.References.BestSingleParty},
-		{"median single party, no privacy", r.References.MedianSingleParty},
-		{"best single party, same privacy", r.References.BestSinglePartyPrivate},
+		{"party by held-out rows, no privacy", r.References.BestSingleParty},
+		{"median party, no privacy", r.References.MedianSingleParty},
+		{"party by held-out rows, same privacy", r.References.BestSinglePartyPrivate},
 		{majority, r.References.Majority},
 	} {
 		if row.s == (experiment.Scores{}) {

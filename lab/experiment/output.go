@@ -210,7 +210,7 @@ func (r *demoRun) curve(res *Result) figure.LearningCurve {
 			ref("non-private", res.References.NonPrivate),
 			ref("trusted aggregator", res.References.TrustedAggregator),
 			ref("local noise", res.References.LocalNoise),
-			ref("best single party", res.References.BestSingleParty),
+			ref("party by held-out rows", res.References.BestSingleParty),
 			ref("majority", res.References.Majority),
 		},
 	}

@@ -19,8 +19,8 @@ type References struct {
 	NonPrivate        Scores `json:"non_private"`        // all rows in one place, without clipping and noise
 	TrustedAggregator Scores `json:"trusted_aggregator"` // the same noise, added once by a trusted party
 	LocalNoise        Scores `json:"local_noise"`        // every party adds all of the noise: no secure sum
-	// BestSingleParty is the party that does best alone, without noise. It is chosen by rows
-	// that the parties hold out of their training rows, and then learns from all of its own.
+	// BestSingleParty is a party alone, without noise: the one that does best on rows that the parties hold out
+	// of their training rows. It then learns from all of its own, and may be below the median on the test rows.
 	BestSingleParty   Scores `json:"best_single_party"`
 	MedianSingleParty Scores `json:"median_single_party"` // by log-likelihood on the test rows
 	// BestSingleParty and MedianSingleParty with the same privacy: what a party could publish

@@ -298,7 +298,11 @@ func verdict(s Scores, refs References, epsilon float64, linear, statistics bool
 	}
 	base := baseline(linear)
 	ll := s.LogLikelihood
-	best, median, private := refs.BestSingleParty, refs.MedianSingleParty, refs.BestSinglePartyPrivate
+	chosen, median, private := refs.BestSingleParty, refs.MedianSingleParty, refs.BestSinglePartyPrivate
+	best := chosen // held-out rows may choose one that the test rows rank below the median
+	if median.LogLikelihood > best.LogLikelihood {
+		best = median
+	}
 	switch {
 	case refs.worse(s) && statistics && refs.worse(refs.NonPrivate):
 		return fmt.Sprintf("The result is worse than predicting %s for every row (log-likelihood %.3f and %.3f), "+
@@ -314,23 +318,25 @@ func verdict(s Scores, refs References, epsilon float64, linear, statistics bool
 		return fmt.Sprintf("The result is worse than predicting %s for every row (log-likelihood %.3f and "+
 			"%.3f): at epsilon %g these parties have too little data for this method.",
 			base, ll, refs.Majority.LogLikelihood, epsilon)
-	case ll > best.LogLikelihood && s.Accuracy < best.Accuracy:
-		return fmt.Sprintf("Joining pays: together, under epsilon %g, the parties reach log-likelihood %.3f; the "+
-			"best of them alone, without any privacy, reaches %.3f. In %s, %.3f, it is no better than that "+
-			"party, %.3f.", epsilon, ll, best.LogLikelihood, measure, s.Accuracy, best.Accuracy)
+	case ll > best.LogLikelihood && s.Accuracy < max(chosen.Accuracy, median.Accuracy):
+		return fmt.Sprintf("Joining pays: together, under epsilon %g, the parties reach log-likelihood %.3f; "+
+			"alone, without any privacy, the party that held-out rows choose reaches %.3f and the median one %.3f. "+
+			"In %s, %.3f, they are no better than a party alone, %.3f.", epsilon, ll, chosen.LogLikelihood,
+			median.LogLikelihood, measure, s.Accuracy, max(chosen.Accuracy, median.Accuracy))
 	case ll > best.LogLikelihood:
 		return fmt.Sprintf("Joining pays: together, under epsilon %g, the parties reach %s %.3f and "+
-			"log-likelihood %.3f; the best of them alone, without any privacy, reaches %.3f and %.3f.",
-			epsilon, measure, s.Accuracy, ll, best.Accuracy, best.LogLikelihood)
+			"log-likelihood %.3f; alone, without any privacy, the party that held-out rows choose reaches %.3f and "+
+			"%.3f, and the median one %.3f and %.3f.", epsilon, measure, s.Accuracy, ll, chosen.Accuracy,
+			chosen.LogLikelihood, median.Accuracy, median.LogLikelihood)
 	case ll > median.LogLikelihood:
 		return fmt.Sprintf("Joining pays for most: under epsilon %g the parties reach log-likelihood %.3f "+
-			"together; the median party alone reaches %.3f without privacy, and the best %.3f.",
-			epsilon, ll, median.LogLikelihood, best.LogLikelihood)
-	case ll > private.LogLikelihood:
+			"together; the median party alone reaches %.3f without privacy, and the one that held-out rows choose "+
+			"%.3f.", epsilon, ll, median.LogLikelihood, chosen.LogLikelihood)
+	case ll > max(private.LogLikelihood, refs.MedianSinglePrivate.LogLikelihood):
 		return fmt.Sprintf("Joining pays for parties that need privacy: log-likelihood %.3f together, %.3f for "+
-			"the best party alone under the same epsilon %g; without any privacy a party alone reaches %.3f.",
-			ll, private.LogLikelihood, epsilon, best.LogLikelihood)
+			"a party alone under the same epsilon %g; without any privacy a party alone reaches %.3f.",
+			ll, max(private.LogLikelihood, refs.MedianSinglePrivate.LogLikelihood), epsilon, best.LogLikelihood)
 	}
-	return fmt.Sprintf("At epsilon %g joining does not pay here: log-likelihood %.3f together, %.3f for the "+
-		"best party alone.", epsilon, ll, best.LogLikelihood)
+	return fmt.Sprintf("At epsilon %g joining does not pay here: log-likelihood %.3f together, %.3f for a "+
+		"party alone.", epsilon, ll, best.LogLikelihood)
 }

@@ -10,7 +10,8 @@ import (
 // TestVerdict: the sentence agrees with the scores that it is about.
 func TestVerdict(t *testing.T) {
 	refs := References{Majority: Scores{0.64, -0.65}, BestSingleParty: Scores{0.80, -0.44},
-		MedianSingleParty: Scores{0.78, -0.46}, BestSinglePartyPrivate: Scores{0.70, -0.58}}
+		MedianSingleParty: Scores{0.78, -0.46}, BestSinglePartyPrivate: Scores{0.70, -0.58},
+		MedianSinglePrivate: Scores{0.69, -0.59}}
 	for _, tc := range []struct {
 		name   string
 		scores Scores
@@ -18,7 +19,7 @@ func TestVerdict(t *testing.T) {
 	}{
 		{"worse than the majority", Scores{0.6, -0.70}, "worse than predicting the majority class"},
 		{"better in both", Scores{0.81, -0.43}, "Joining pays: together"},
-		{"better in log-likelihood alone", Scores{0.79, -0.43}, "In accuracy, 0.790, it is no better"},
+		{"better in log-likelihood alone", Scores{0.79, -0.43}, "In accuracy, 0.790, they are no better"},
 		{"better than most", Scores{0.79, -0.45}, "Joining pays for most"},
 		{"better under privacy", Scores{0.75, -0.50}, "Joining pays for parties that need privacy"},
 		{"no gain", Scores{0.70, -0.60}, "joining does not pay here"},
@@ -28,6 +29,27 @@ func TestVerdict(t *testing.T) {
 				t.Errorf("%q lacks %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestVerdictNeedsTheMedian: joining pays only if the session is above the median party, too, which the one
+// that held-out rows choose may be below.
+func TestVerdictNeedsTheMedian(t *testing.T) {
+	refs := References{Majority: Scores{0.64, -0.65}, BestSingleParty: Scores{0.78, -0.46},
+		MedianSingleParty: Scores{0.80, -0.44}, BestSinglePartyPrivate: Scores{0.70, -0.58},
+		MedianSinglePrivate: Scores{0.69, -0.59}}
+	for _, tc := range []struct {
+		scores Scores
+		want   string
+	}{
+		{Scores{0.81, -0.43}, "Joining pays: together"},
+		{Scores{0.79, -0.43}, "In accuracy, 0.790, they are no better"},
+		{Scores{0.79, -0.45}, "Joining pays for parties that need privacy"},
+		{Scores{0.79, -0.60}, "joining does not pay here"},
+	} {
+		if got := verdict(tc.scores, refs, 1, false, false); !strings.Contains(got, tc.want) {
+			t.Errorf("%q lacks %q", got, tc.want)
+		}
 	}
 }
 

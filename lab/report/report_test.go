@@ -228,3 +228,20 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestVerdictNeedsTheMedian: a result without a verdict gets one from its scores, and the session is compared
+// with both parties alone.
+func TestVerdictNeedsTheMedian(t *testing.T) {
+	at := func(v float64) *score { return &score{&v, &v} }
+	for _, c := range []struct {
+		chosen, median float64
+		want           string
+		bad            bool
+	}{{-.6, -.55, "Together", false}, {-.6, -.45, "A party alone", true}, {-.45, -.55, "A party alone", true}} {
+		r := &outcome{Result: *at(-.5), References: map[string]*score{"best_single_party": at(c.chosen),
+			"median_single_party": at(c.median)}}
+		if got, bad := verdictOf(r); !strings.HasPrefix(got, c.want) || bad != c.bad {
+			t.Errorf("%+v: %q, %v", c, got, bad)
+		}
+	}
+}

@@ -115,22 +115,23 @@ func (p *Page) demonstration(r *outcome) {
 // verdictOf is the result's own verdict, or one from its scores.
 func verdictOf(r *outcome) (verdict string, bad bool) {
 	own := r.Result.LogLikelihood
-	single := r.References["best_single_party"]
+	single, median := r.References["best_single_party"], r.References["median_single_party"]
 	majority := r.References["majority"]
 	if own == nil {
 		return r.Verdict, false
 	}
 	behind := func(s *score) bool { return s.known() && *own < *s.LogLikelihood }
-	bad = behind(single) || behind(majority)
+	bad = behind(single) || behind(median) || behind(majority)
 	switch {
 	case r.Verdict != "":
 		return r.Verdict, bad
 	case behind(majority):
 		return "The session predicts worse than the majority class.", true
-	case behind(single):
-		return "The best single party alone predicts better than the session at this budget.", true
+	case behind(single) || behind(median):
+		return "A party alone predicts better than the session at this budget.", true
 	case single.known():
-		return "Together the parties predict better than the best of them alone.", false
+		return "Together the parties predict better than the median of them alone, and than the one that " +
+			"held-out rows choose.", false
 	}
 	return "", false
 }
@@ -168,10 +169,10 @@ func references() []reference {
 	return []reference{
 		{"trusted_aggregator", "trusted aggregator, same noise", false},
 		{"local_noise", "local noise, no secure sum", true},
-		{"best_single_party_private", "best single party, same privacy", false},
-		{"best_single_party", "best single party, no noise", true},
-		{"median_single_party_private", "median single party, same privacy", false},
-		{"median_single_party", "median single party, no noise", false},
+		{"best_single_party_private", "party by held-out rows, same privacy", false},
+		{"best_single_party", "party by held-out rows, no privacy", true},
+		{"median_single_party_private", "median party, same privacy", false},
+		{"median_single_party", "median party, no privacy", false},
 		{"non_private", "all rows in one place, no privacy", true},
 		{"majority", "majority class", true},
 	}
