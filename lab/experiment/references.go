@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	"choir/crypto/noise"
@@ -157,7 +158,7 @@ func (r reference) fit(ctx context.Context, rows pvi.Data) (*pvi.Posterior, erro
 		return posterior(ctx, whole(r.app, rows.Rows()), &p, []pvi.Data{rows})
 	}
 	if app.CentreRounds(r.app) == 0 || rows.Rows() == 0 {
-		return settled(ctx, like, rows)
+		return measured(ctx, like, rows)
 	}
 	schema, err := r.app.Encoding()
 	if err != nil {
@@ -165,12 +166,37 @@ func (r reference) fit(ctx context.Context, rows pvi.Data) (*pvi.Posterior, erro
 	}
 	columns := centre.Of(schema)
 	frame := columns.Exact(rows.X)
-	q, err := settled(ctx, like, pvi.Data{X: columns.Recode(rows.X, frame), Y: rows.Y})
+	q, err := measured(ctx, like, pvi.Data{X: columns.Recode(rows.X, frame), Y: rows.Y})
 	if err != nil {
 		return nil, err
 	}
 	return q.After(func(x []float64) []float64 { return columns.Recode(x, frame) }), nil
 }
+
+// measured is settled, with the noise of an observation that the rows' own residuals tell where a session has
+// rounds that measure it: log-likelihoods of both are of what was learnt, not of the plan's assumption.
+func measured(ctx context.Context, like pvi.Config, rows pvi.Data) (*pvi.Posterior, error) {
+	q, err := settled(ctx, like, rows)
+	if err != nil || like.ResidualFrom == 0 || rows.Rows() < 2 {
+		return q, err
+	}
+	n, assumed := rows.Rows(), like.NoiseSD
+	free := float64(max(n-like.Features, n/2)) // of the residuals, after the weights' fit
+	for range 2 {                              // the weights' prior counts a little for it
+		s, err := q.Evaluate(rows)
+		if err != nil {
+			return nil, err
+		}
+		like.NoiseSD = max(s.RMSE*math.Sqrt(float64(n)/free), leastNoise*assumed)
+		if q, err = settled(ctx, like, rows); err != nil {
+			return nil, err
+		}
+	}
+	return q, nil
+}
+
+// leastNoise is the least noise that residuals tell, in the assumed one's.
+const leastNoise = 1e-3
 
 // whole is an application without the bounds that limit the noise, for that many rows in one place.
 func whole(a app.Spec, rows int) app.Spec {

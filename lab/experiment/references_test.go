@@ -147,3 +147,38 @@ func TestAloneOfDroppedRows(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestReferencesMeasureNoise: where a session measures the noise of an observation, references without
+// privacy do, too, in the place of the plan's assumption; else all keep that.
+func TestReferencesMeasureNoise(t *testing.T) {
+	const n, d, sd = 2000, 3, 0.5
+	rng := rand.New(rand.NewPCG(5, 1))
+	draw := func() (data pvi.Data) {
+		for range n {
+			a, b := rng.NormFloat64(), rng.NormFloat64()
+			data.X = append(data.X, a, b, 1)
+			data.Y = append(data.Y, 0.5*a-0.3*b+sd*rng.NormFloat64())
+		}
+		return data
+	}
+	set := &Data{Train: draw(), Test: draw()}
+	for _, c := range []struct {
+		from int
+		want float64 // log-likelihood
+	}{
+		{6, -math.Log(2*math.Pi*math.E*sd*sd) / 2},
+		{0, -math.Log(2*math.Pi*16)/2 - sd*sd/32},
+	} {
+		like := pvi.Config{Model: pvi.Linear, Family: gauss.Full, Features: d, PriorPrecision: 1, NoiseSD: 4,
+			Strategy: pvi.Dataset{}, ResidualFrom: c.from}
+		r := reference{data: set, linear: true, app: &app.PVI{Version: 1, PVI: like},
+			plan: &protocol.Plan{Rounds: 8}}
+		got, err := r.nonPrivate(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(got.LogLikelihood-c.want) > 0.08 { // 5 standard errors
+			t.Errorf("residual rounds from %d: log-likelihood %.3f, want %.3f", c.from, got.LogLikelihood, c.want)
+		}
+	}
+}
