@@ -75,10 +75,13 @@ func (w *watcher) next(now time.Time) int64 {
 
 // announce tells the others how the member is. Nothing reports whether they heard it.
 func (w *watcher) announce(bus *natsbus.Bus) {
-	v := w.Status()
+	v, note := w.Status(), ""
+	if word := w.word.Load(); word != nil {
+		note = *word
+	}
 	a := announcement{Member: w.m.Index, Time: w.next(time.Now()), State: v.State, Round: v.Round,
 		Settled: v.Settled, Waiting: v.Waiting[:min(len(v.Waiting), maxAnnouncedNames)],
-		Note: v.Problem[:min(len(v.Problem), maxAnnouncedText)]}
+		Note: note[:min(len(note), maxAnnouncedText)]}
 	body, err := json.Marshal(a)
 	if err != nil {
 		return

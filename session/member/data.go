@@ -109,7 +109,9 @@ func (m *Member) readData(schema *dataset.Schema) (pvi.Data, error) {
 	if err := tooMany(m.altered, float64(m.Config.MaxAltered)); err != nil {
 		return pvi.Data{}, err
 	}
-	return pvi.Data{X: t.X, Y: t.Y}, nil
+	data := pvi.Data{X: t.X, Y: t.Y}
+	m.records = digestRecords(data)
+	return data, nil
 }
 
 // vector returns a party's row under a plan of sums.
@@ -119,5 +121,9 @@ func (m *Member) vector() (app.Fixed, error) {
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
-	return app.Row(p, m.Config.DataFile, x)
+	row, err := app.Row(p, m.Config.DataFile, x)
+	if err == nil {
+		m.records = digestRow(row)
+	}
+	return row, err
 }

@@ -1,11 +1,17 @@
 package member_test
 
 import (
+	"errors"
+	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
+	"choir/internal/config"
+	"choir/protocol"
 	"choir/session/app"
 	"choir/session/internal/rig"
+	"choir/session/internal/site"
 	"choir/session/member"
 )
 
@@ -44,4 +50,52 @@ func TestCheckData(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOtherDataIsRefused: a party starts with another file only before its first contribution; later the
+// error and the preflight tell what happened.
+func TestOtherDataIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	rig.WriteFile(t, dir, "schema.json", schema)
+	configOf := site.DeployPlan(t, dir, time.Now(), learning, rig.WriteFile(t, dir, "a.csv", records()))
+	c := configOf("party-a")
+	c.Bus = member.BusConfig{URL: "nats://127.0.0.1:1"}
+	c.Timing.Connect = config.Duration{Duration: 50 * time.Millisecond}
+	start := func(text string, class protocol.Class, want string) {
+		t.Helper()
+		c.DataFile = rig.WriteFile(t, dir, "a.csv", text)
+		m, err := member.Open(c, protocol.RoleParty, slog.New(slog.DiscardHandler), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Run(t.Context()); protocol.ClassOf(err) != class || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+		data := ""
+		for _, check := range member.RunPreflight(t.Context(), c, time.Now()).Checks {
+			if check.Name == "data" && check.Verdict == member.Wrong {
+				data += check.Detail
+			}
+		}
+		if (data != "") != (class == protocol.ClassInput) || !strings.Contains(data, want) && data != "" {
+			t.Errorf("preflight: %q, want %q", data, want)
+		}
+	}
+	start(records(), protocol.ClassAuth, "")
+	start(records()+"30,no\n", protocol.ClassAuth, "") // nothing has been contributed
+	m, err := member.Open(c, protocol.RoleParty, slog.New(slog.DiscardHandler), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := m.OpenStore()
+	if err == nil {
+		err = errors.Join(store.Apply([]protocol.Record{{Key: "attempt", Value: make([]byte, 8)}}), store.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(records()+"30,no\n", protocol.ClassAuth, "")
+	start(records(), protocol.ClassInput, "began with (41 records then, 40 now): put it back")
+	turned := "age,died\n30,no\n" + strings.TrimPrefix(records(), "age,died\n")
+	start(turned, protocol.ClassInput, "began with (other values, or another order): put it back")
 }

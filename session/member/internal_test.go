@@ -145,3 +145,23 @@ func TestWhoAnswersIsThere(t *testing.T) {
 		t.Errorf("missing %v, %v", p.Missing, err)
 	}
 }
+
+// TestLastWordOfAParty: the others hear of a failed party the exit code alone, and why one was told to leave.
+func TestLastWordOfAParty(t *testing.T) {
+	plan := &protocol.Plan{Members: []protocol.Member{{Name: "a", Role: protocol.RoleParty},
+		{Name: "n", Role: protocol.RoleCompute}}}
+	failure := protocol.Fail(protocol.ClassInput, "64016 bytes, want 12688")
+	for _, c := range []struct {
+		member uint32
+		err    error
+		want   string
+	}{{0, failure, "stopped with exit code 4"}, {1, failure, failure.Error()},
+		{0, leftError("withdrawn"), leftError("withdrawn").Error()}} {
+		m := &Member{Session: protocol.Bind(plan), Index: c.member}
+		w := &watcher{Monitor: status.New(status.Config{Session: m.Session, Member: c.member}), m: m}
+		w.Stopped(c.err)
+		if got := *w.word.Load(); got != c.want || w.Status().Problem != c.err.Error() {
+			t.Errorf("member %d: %q, want %q; its own page: %q", c.member, got, c.want, w.Status().Problem)
+		}
+	}
+}

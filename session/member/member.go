@@ -36,6 +36,7 @@ type Member struct {
 	watcher *watcher     // nil at a worker
 	stream  time.Time    // when the plan's stream was created
 	altered []alteration // of a party's data
+	records []byte       // what is kept of a party's data, see recordsKey
 
 	advised bool // a party, on its clip
 }

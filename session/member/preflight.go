@@ -212,6 +212,9 @@ func (p *preflight) checkStore() {
 	}
 	defer store.Close() // nothing was written
 	if p.role == protocol.RoleParty {
+		if err := p.member.sameRecords(store); err != nil {
+			p.add("data", Wrong, err.Error(), "the records of a party stay the same for a whole plan, in their order")
+		}
 		p.verdict("budget", p.member.affordable(store), "the ledger covers the whole plan",
 			"raise the site's [budget], if you may; or sign a plan that costs less")
 	}

@@ -28,6 +28,9 @@ func (m *Member) runOnce(ctx context.Context) error {
 	if err := m.succeed(store); err != nil {
 		return err
 	}
+	if err := m.keepRecords(store); err != nil {
+		return err
+	}
 	if err := m.affordable(store); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"choir/host"
@@ -26,6 +27,7 @@ type watcher struct {
 	spent chan struct{} // the ledger has grown
 	curve *curve
 	heard hearing
+	word  atomic.Pointer[string] // what the others hear about the end
 	// announced is the time of this member's last announcement.
 	announced int64
 }
@@ -61,6 +63,19 @@ func (m *Member) watch(ctx context.Context, store *host.Scoped) (stopped func(er
 		w.Stopped(err)
 		shut()
 	}, nil
+}
+
+// Stopped receives the end. Of a party's own failure, whose text may tell about its data, the others hear
+// the class alone.
+func (w *watcher) Stopped(err error) {
+	if err != nil {
+		word := err.Error()
+		if w.m.Session.Plan.Is(w.m.Index, protocol.RoleParty) && !errors.Is(err, errAborted) {
+			word = fmt.Sprintf("stopped with exit code %d", protocol.ClassOf(err))
+		}
+		w.word.Store(&word)
+	}
+	w.Monitor.Stopped(err)
 }
 
 // notify receives the member's notices.
