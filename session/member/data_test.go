@@ -3,6 +3,7 @@ package member_test
 import (
 	"errors"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -64,10 +65,19 @@ func TestOtherDataIsRefused(t *testing.T) {
 	start := func(text string, class protocol.Class, want string) {
 		t.Helper()
 		c.DataFile = rig.WriteFile(t, dir, "a.csv", text)
-		m, err := member.Open(c, protocol.RoleParty, slog.New(slog.DiscardHandler), time.Now())
+		var log strings.Builder
+		m, err := member.Open(c, protocol.RoleParty, slog.New(slog.NewTextHandler(&log, nil)), time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
+		_, err = os.Stat(c.StoreFile)
+		made := err != nil
+		defer func() {
+			warned := strings.Contains(log.String(), "level=WARN msg=\"a new store with an empty ledger")
+			if warned != made {
+				t.Errorf("made a store: %t, warned: %t", made, warned)
+			}
+		}()
 		if err := m.Run(t.Context()); protocol.ClassOf(err) != class || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}

@@ -194,8 +194,15 @@ func (p *preflight) checkStore() {
 		return
 	}
 	if _, err := os.Stat(p.config.StoreFile); errors.Is(err, os.ErrNotExist) {
-		p.verdict("store", writable(filepath.Dir(p.config.StoreFile)), "there is none yet: the first run makes it",
-			"choose a folder that this user may write to")
+		if err := writable(filepath.Dir(p.config.StoreFile)); err != nil {
+			p.add("store", Wrong, err.Error(), "choose a folder that this user may write to")
+		} else if p.role == protocol.RoleParty {
+			p.add("store", Warning, "there is none yet at "+p.config.StoreFile+
+				": the first run makes it, with an empty ledger",
+				"if this data took part before, name its store: its ledger has what was spent")
+		} else {
+			p.add("store", Right, "there is none yet: the first run makes it", "")
+		}
 		return
 	}
 	if reason, ok := p.member.toLeave(); ok {

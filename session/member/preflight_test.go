@@ -29,10 +29,11 @@ func TestPreflight(t *testing.T) {
 		wrong   string // the checks that are wrong
 		warning string // and a warning's detail
 	}{
-		"in order": {func(*member.Config) {}, "", "stream is not there yet"},
-		"plan":     {func(c *member.Config) { c.PlanFile = bad }, "plan", ""},
-		"key":      {func(c *member.Config) { c.PassphraseFile = bus.TokenFile }, "key", ""},
-		"card":     {func(c *member.Config) { c.CardFile = filepath.Join(dir, "party-b.card") }, "card", ""},
+		"in order":  {func(*member.Config) {}, "", "stream is not there yet"},
+		"new store": {func(*member.Config) {}, "", "with an empty ledger"},
+		"plan":      {func(c *member.Config) { c.PlanFile = bad }, "plan", ""},
+		"key":       {func(c *member.Config) { c.PassphraseFile = bus.TokenFile }, "key", ""},
+		"card":      {func(c *member.Config) { c.CardFile = filepath.Join(dir, "party-b.card") }, "card", ""},
 		"setting": {func(c *member.Config) { c.Timing.GiveUp = config.Duration{Duration: 1} },
 			"configuration", ""},
 		"data":      {func(c *member.Config) { c.DataFile = bad }, "data", ""},

@@ -16,7 +16,7 @@ import (
 
 // runOnce is Run up to the first error.
 func (m *Member) runOnce(ctx context.Context) error {
-	store, err := m.openStore()
+	store, err := m.openOwn()
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,18 @@ import (
 	"choir/protocol"
 )
 
+// openOwn opens the member's store, and warns of one that it makes: a party's ledger is empty then.
+func (m *Member) openOwn() (*host.Scoped, error) {
+	_, err := os.Stat(m.Config.StoreFile)
+	made := errors.Is(err, os.ErrNotExist)
+	store, err := m.openStore()
+	if err == nil && made && m.Session.Plan.Is(m.Index, protocol.RoleParty) {
+		m.Log.Warn("a new store with an empty ledger at "+m.Config.StoreFile+": if this data took part before, "+
+			"stop and name its store", "event", "new-store")
+	}
+	return store, err
+}
+
 // openStore opens the member's store and claims it.
 func (m *Member) openStore() (*host.Scoped, error) {
 	store, err := openStoreAt(m.Config.StoreFile, m.Session)
