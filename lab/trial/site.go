@@ -19,7 +19,7 @@ import (
 	"choir/transport/natsbus"
 )
 
-// lifetime is that of the plan; the cards are valid a day longer.
+// lifetime is that of a plan whose terms name none. The cards are valid a day longer than the plan.
 const lifetime = 30 * 24 * time.Hour
 
 // site is a member with its folder.
@@ -59,6 +59,7 @@ func (c *consortium) keys() error {
 	if err != nil {
 		return err
 	}
+	valid := max(lifetime, c.own.Lifetime.Duration) + 24*time.Hour
 	for i := range c.members {
 		m := &c.members[i]
 		if m.key, err = identity.Generate(rand.Reader); err != nil {
@@ -73,7 +74,7 @@ func (c *consortium) keys() error {
 		if err := identity.WriteKeyFile(c.site(*m, "key"), m.key, m.Name, []byte(passphrase), config); err != nil {
 			return err
 		}
-		card, err := identity.NewCard(m.key, m.Name, c.now.Unix(), c.now.Add(lifetime+24*time.Hour).Unix())
+		card, err := identity.NewCard(m.key, m.Name, c.now.Unix(), c.now.Add(valid).Unix())
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -182,7 +183,7 @@ func (c *consortium) terms() ([]byte, error) {
 			own.Aggregator = card
 		}
 	}
-	own.Lifetime.Duration = min(max(own.Lifetime.Duration, time.Hour), lifetime)
+	own.Lifetime.Duration = cmp.Or(own.Lifetime.Duration, lifetime)
 	return own.WithSchema("schema.toml").Text()
 }
 

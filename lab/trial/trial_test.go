@@ -132,3 +132,29 @@ func TestOwnFiles(t *testing.T) {
 		})
 	}
 }
+
+// TestLifetimeIsKept: a plan lives as long as its terms name, and the cards outlive it.
+func TestLifetimeIsKept(t *testing.T) {
+	for named, want := range map[string]time.Duration{
+		"lifetime = \"6m\"\n": 6 * time.Minute, "lifetime = \"90d\"\n": 90 * 24 * time.Hour, "": lifetime,
+	} {
+		dir := t.TempDir()
+		config := filepath.Join(dir, "terms.toml")
+		text := "name = \"t\"\n" + named + "rounds = 1\n[sum]\ncolumns = 1\nfrac_bits = 4\nbound = 10.0\n"
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		made, err := Write(Options{Dir: filepath.Join(dir, "trial"), Config: config, Parties: 2, Nodes: 2,
+			Epsilon: 1, Delta: 1e-5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sp, err := terms.ReadPlan(made.dir("plan.choir"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := time.Duration(sp.Plan.NotAfter-sp.Plan.Created) * time.Second; got != want {
+			t.Errorf("%q: a plan of %s, want %s", named, got, want)
+		}
+	}
+}

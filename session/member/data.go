@@ -90,6 +90,16 @@ func (m *Member) encoded() (data pvi.Data, schema *dataset.Schema, err error) {
 // fewRows is a number of records below which a file is more likely a wrong one.
 const fewRows = 10
 
+func few(n int) string {
+	switch {
+	case n == 1:
+		return "1 record is few"
+	case n < fewRows:
+		return fmt.Sprintf("%d records are few", n)
+	}
+	return ""
+}
+
 func (m *Member) readData(schema *dataset.Schema) (pvi.Data, error) {
 	records, err := dataset.LoadRecords(m.Config.DataFile)
 	if err != nil {
@@ -103,8 +113,8 @@ func (m *Member) readData(schema *dataset.Schema) (pvi.Data, error) {
 	for _, a := range m.altered {
 		m.Log.Log(context.Background(), a.level(), a.String(), "event", "data", "column", a.Column)
 	}
-	if n := len(t.Y); n < fewRows {
-		m.Log.Warn(fmt.Sprintf("%d records are few: look whether the file is whole", n), "event", "data")
+	if m.few = few(len(t.Y)); m.few != "" {
+		m.Log.Warn(m.few+": look whether the file is whole", "event", "data")
 	}
 	if err := tooMany(m.altered, float64(m.Config.MaxAltered)); err != nil {
 		return pvi.Data{}, err

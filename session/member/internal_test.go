@@ -165,3 +165,16 @@ func TestLastWordOfAParty(t *testing.T) {
 		}
 	}
 }
+
+// TestMissingSettingsAreNamed: an unknown level names the known ones, and who leaves names a store.
+func TestMissingSettingsAreNamed(t *testing.T) {
+	if _, err := (LogConfig{Level: "trace"}).Threshold(); err == nil ||
+		err.Error() != `"trace" is not debug, info, warn or error` {
+		t.Errorf("level: %v", err)
+	}
+	plan := protocol.Bind(&protocol.Plan{})
+	err := new(Config).Abort(plan, "withdrawn")
+	if err == nil || err.Error() != "config: store_file is missing" {
+		t.Errorf("abort: %v", err)
+	}
+}

@@ -37,6 +37,7 @@ type Member struct {
 	stream  time.Time    // when the plan's stream was created
 	altered []alteration // of a party's data
 	records []byte       // what is kept of a party's data, see recordsKey
+	few     string       // a warning of few records; empty: there are enough
 
 	advised bool // a party, on its clip
 }
@@ -144,20 +145,32 @@ func (m *Member) bus() natsbus.Config {
 	return b
 }
 
-func (m *Member) prepare(role protocol.Role) (err error) {
+func (m *Member) prepare(role protocol.Role) error {
+	if err := m.tryOutDir(role); err != nil {
+		return err
+	}
+	return m.load(role)
+}
+
+// tryOutDir checks that the results can be written, if there will be any.
+func (m *Member) tryOutDir(role protocol.Role) error {
+	dir := m.Config.OutDir
+	if role == protocol.RoleCompute || role == protocol.RoleParty && dir == "" {
+		return nil
+	}
+	if err := writable(dir); err != nil {
+		return protocol.Fail(protocol.ClassInput, "config: out_dir: %w", err)
+	}
+	return nil
+}
+
+// load reads a role's data.
+func (m *Member) load(role protocol.Role) (err error) {
 	m.work = &work{}
 	switch role {
 	case protocol.RoleParty:
-		if c := m.Config; c.OutDir != "" {
-			if err := writable(c.OutDir); err != nil {
-				return protocol.Fail(protocol.ClassInput, "config: out_dir: %w", err)
-			}
-		}
 		m.work.app, m.work.proposer, err = m.application()
 	case protocol.RoleAggregator:
-		if err := writable(m.Config.OutDir); err != nil {
-			return protocol.Fail(protocol.ClassInput, "config: out_dir: %w", err)
-		}
 		if m.work.scorer, err = m.newScorer(); err != nil {
 			return err
 		}

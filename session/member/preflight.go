@@ -163,20 +163,32 @@ func (p *preflight) checkConfig() {
 	p.verdict("configuration", err, "every setting fits the role", "correct the setting that is named")
 }
 
-// checkData reads a party's file as the session would, or tries the aggregator's folder.
+// checkData tries the folder of the results, and reads a party's file or the aggregator's test_file as the
+// session would.
 func (p *preflight) checkData() {
 	if p.member == nil || p.role == protocol.RoleCompute {
 		return
 	}
-	err := p.member.prepare(p.role)
-	if p.role == protocol.RoleAggregator {
-		p.verdict("out_dir", err, p.config.OutDir+" can be written to",
+	if p.config.OutDir != "" {
+		p.verdict("out_dir", p.member.tryOutDir(p.role), p.config.OutDir+" can be written to",
 			"choose a folder that this user may write to")
-		return
 	}
-	if !p.verdict("data", err, p.config.DataFile+" fits the plan",
+	name, file := "data", p.config.DataFile
+	if p.role == protocol.RoleAggregator {
+		name, file = "test_file", p.config.TestFile
+	}
+	err := p.member.load(p.role)
+	if file == "" && err == nil {
+		return
+	} else if file == "" {
+		name = "plan"
+	}
+	if !p.verdict(name, err, file+" fits the plan",
 		"compare the file with the plan's schema, which plan show prints") {
 		return
+	}
+	if p.member.few != "" {
+		p.add("data", Warning, p.member.few, "look whether the file is whole")
 	}
 	for _, a := range p.member.altered {
 		verdict := Right

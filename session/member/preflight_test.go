@@ -23,6 +23,7 @@ func TestPreflight(t *testing.T) {
 	dir, sums := site.Deploy(t, time.Now())
 	bus := brokerOf(t, dir)
 	bad := rig.WriteFile(t, dir, "bad.csv", "years,died\n30,no\n")
+	one := rig.WriteFile(t, dir, "one.csv", "age,died\n30,no\n")
 	months := rig.WriteFile(t, dir, "months.csv", strings.ReplaceAll(records(), "70", "840"))
 	for name, row := range map[string]struct {
 		change  func(*member.Config)
@@ -37,6 +38,8 @@ func TestPreflight(t *testing.T) {
 		"setting": {func(c *member.Config) { c.Timing.GiveUp = config.Duration{Duration: 1} },
 			"configuration", ""},
 		"data":      {func(c *member.Config) { c.DataFile = bad }, "data", ""},
+		"out_dir":   {func(c *member.Config) { c.OutDir = filepath.Join(bad, "out") }, "out_dir", ""},
+		"few data":  {func(c *member.Config) { c.DataFile = one }, "", "1 record is few"},
 		"odd data":  {func(c *member.Config) { c.DataFile = months }, "", "of 40 values 20 outside"},
 		"wide data": {func(c *member.Config) { c.DataFile, c.MaxAltered = months, 0.1 }, "data", ""},
 		"token":     {func(c *member.Config) { c.Bus.TokenFile = c.PassphraseFile }, "broker", ""},

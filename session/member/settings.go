@@ -105,5 +105,8 @@ func (l LogConfig) Threshold() (level slog.Level, err error) {
 	if l.Level == "" {
 		return slog.LevelInfo, nil
 	}
-	return level, level.UnmarshalText([]byte(l.Level))
+	if err := level.UnmarshalText([]byte(l.Level)); err != nil {
+		return level, fmt.Errorf("%q is not debug, info, warn or error", l.Level)
+	}
+	return level, nil
 }

@@ -210,6 +210,9 @@ func (c *Config) Abort(plan protocol.BoundPlan, reason string) error {
 	if strings.TrimSpace(reason) == "" || len(reason) > 256 || strings.ContainsAny(reason, "\r\n") {
 		return protocol.Fail(protocol.ClassInput, "reason: want one line of 1 to 256 bytes")
 	}
+	if c.StoreFile == "" {
+		return protocol.Fail(protocol.ClassInput, "config: store_file is missing")
+	}
 	if _, err := os.Stat(c.StoreFile); err != nil {
 		return protocol.Fail(protocol.ClassInput, "store: %w", err)
 	}

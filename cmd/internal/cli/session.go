@@ -186,6 +186,9 @@ func (a *App) sessionAbort() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if c.PlanFile == "" {
+			return protocol.Fail(protocol.ClassInput, "config: plan_file is missing")
+		}
 		signed, err := terms.ReadPlan(c.PlanFile)
 		if err != nil {
 			return err
