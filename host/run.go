@@ -80,8 +80,8 @@ type driver struct {
 	batch
 	transaction *transaction // nil when none is under way
 	outbox      outbox
-	computing   bool // the party's update is being computed
-	broken      bool // a transaction failed
+	computing   *protocol.Work // the update that the party computes; nil: none
+	broken      bool           // a transaction failed
 }
 
 func newDriver(ctx context.Context, cfg Config) *driver {
@@ -207,7 +207,7 @@ func (d *driver) waitForEvent(ctx context.Context) error {
 	tick := time.NewTimer(min(d.untilWake(), d.untilDue()))
 	defer tick.Stop()
 	var idle <-chan time.Time
-	if d.IdleTimeout > 0 && !d.computing && d.transaction == nil {
+	if d.IdleTimeout > 0 && d.computing == nil && d.transaction == nil {
 		t := time.NewTimer(d.IdleTimeout - time.Since(d.lastSeen))
 		defer t.Stop()
 		idle = t.C
@@ -228,7 +228,9 @@ func (d *driver) waitForEvent(ctx context.Context) error {
 	case err := <-d.outbox.sent:
 		return d.endSend(err)
 	case p := <-d.proposals:
-		d.computing = false
+		if w := d.computing; w != nil && w.Round == p.Round && w.Attempt == p.Attempt {
+			d.computing = nil // another answer was asked for before
+		}
 		d.lastSeen = time.Now()
 		d.step(p)
 	case <-d.current:
@@ -346,7 +348,7 @@ func (d *driver) step(ev protocol.Event) {
 		}
 	}
 	if eff.Propose != nil {
-		d.computing = true
+		d.computing = eff.Propose
 		d.soon = true
 		d.work.start(*eff.Propose, d.Proposer, d.proposals)
 	}

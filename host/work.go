@@ -26,6 +26,9 @@ func (w *workers) start(work protocol.Work, p protocol.Proposer, out chan<- prot
 	w.group.Go(func() {
 		answer := protocol.Proposal{Round: work.Round, Attempt: work.Attempt}
 		answer.Update, answer.Memo, answer.Err = p.Propose(ctx, work)
+		if ctx.Err() != nil {
+			return // with room in out, select could take either
+		}
 		select {
 		case out <- answer:
 		case <-ctx.Done():
