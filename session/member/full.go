@@ -2,9 +2,11 @@ package member
 
 import (
 	"context"
+	"net/http"
 	"path/filepath"
 	"time"
 
+	"choir/host/status"
 	"choir/internal/disk"
 )
 
@@ -26,8 +28,27 @@ func (m *Member) Run(ctx context.Context) error {
 	}
 }
 
+// fullPage serves what the member waits for in the place of its status page, if it has one.
+func (m *Member) fullPage(ctx context.Context) (address string, shut func()) {
+	if m.Config.Station.Listen == "" {
+		return "", func() {}
+	}
+	address, shut, err := status.Listen(ctx, m.Config.Station.Listen,
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "no room on the disk: make room, and this member goes on by itself",
+				http.StatusServiceUnavailable)
+		}))
+	if err != nil {
+		m.Log.Warn("status page", "event", "disk-full", "error", err.Error())
+		return "", func() {}
+	}
+	return address, shut
+}
+
 // awaitRoom waits until files can be written again. It returns false if the context ends first.
 func (m *Member) awaitRoom(ctx context.Context, why error) bool {
+	_, shut := m.fullPage(ctx)
+	defer shut()
 	var reported time.Time
 	for {
 		if time.Since(reported) >= roomReport {
