@@ -124,11 +124,17 @@ func TestWritingIsInterrupted(t *testing.T) {
 	}
 	close(writing)
 	<-released
-	released = make(chan struct{})
-	if err := interruptible(ctx, write, release); !errors.Is(err, errWritten) {
-		t.Errorf("after the end: %v", err)
+	for _, ctx := range []context.Context{ctx, t.Context()} { // ended before, and not ended
+		released = make(chan struct{})
+		if err := interruptible(ctx, write, release); !errors.Is(err, errWritten) {
+			t.Errorf("not interrupted: %v", err)
+		}
+		select {
+		case <-released:
+		default:
+			t.Error("not released when it returns")
+		}
 	}
-	<-released
 }
 
 // TestWhoAnswersIsThere: a member that has answered the last question is not missing, however late somebody

@@ -43,8 +43,9 @@ func interruptible(ctx context.Context, f func() error, release func()) error {
 	}
 	done := make(chan error, 1)
 	go func() {
-		defer release()
-		done <- f()
+		err := f()
+		release()
+		done <- err
 	}()
 	select {
 	case err := <-done:
