@@ -74,6 +74,9 @@ func (s Source) Load() (*Data, error) {
 	if d.Test.Rows() == 0 {
 		return nil, protocol.Fail(protocol.ClassInput, "data: %d rows leave none to test on", table.Rows())
 	}
+	if tail := dataset.LongTail(d.Schema.Target.Name, dataset.Skewness(table.Y)); s.Linear && tail != "" {
+		d.Warnings = append(d.Warnings, tail)
+	}
 	if s.Linear && slices.Min(d.Test.Y) == slices.Max(d.Test.Y) {
 		return nil, protocol.Fail(protocol.ClassInput,
 			"data: the targets of the %d test rows are all the same, so there is no variance to explain",

@@ -10,6 +10,7 @@ import (
 	"choir/host"
 	"choir/internal/atomicfile"
 	"choir/lab/figure"
+	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/privacy"
 	"choir/protocol"
@@ -45,7 +46,8 @@ func (r *demoRun) result(rep *run.Report, refs References) (*Result, error) {
 	}
 	said := ""
 	if !r.NoReferences {
-		said = verdict(final, refs, r.Epsilon, r.Model == pvi.Linear, r.method() == MethodStatistics)
+		said = verdict(final, refs, r.Epsilon, r.Model == pvi.Linear, r.method() == MethodStatistics,
+			dataset.LongTail("", dataset.Skewness(r.data.Train.Y)) != "")
 	}
 	return &Result{
 		SchemaVersion:  1,

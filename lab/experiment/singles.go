@@ -290,13 +290,31 @@ func baseline(linear bool) string {
 	return "the majority class"
 }
 
-// verdict states the scores in plain words.
-func verdict(s Scores, refs References, epsilon float64, linear, statistics bool) string {
+// worseThanNothing states that scores are below what needs no columns, and why.
+func worseThanNothing(s Scores, refs References, epsilon float64, linear, statistics, tail bool) string {
+	text := fmt.Sprintf("The result is worse than predicting %s for every row (log-likelihood %.3f and %.3f)",
+		baseline(linear), s.LogLikelihood, refs.Majority.LogLikelihood)
+	exact := refs.worse(refs.NonPrivate)
+	if exact {
+		text += fmt.Sprintf(", and without any privacy it would be too (%.3f)", refs.NonPrivate.LogLikelihood)
+	}
+	switch {
+	case linear && tail, statistics && exact:
+		return text + ": targets are not normal around what the columns say, as those with a long tail aren't. " +
+			"Learn their logarithm, and see that their range has all of them."
+	case linear && exact:
+		return text + ": noise_sd is far from what the columns leave of the target. Name it in the plan, or " +
+			"leave strategy out, since statistics estimate it."
+	}
+	return text + fmt.Sprintf(": at epsilon %g these parties have too little data for this method.", epsilon)
+}
+
+// verdict states the scores in plain words. tail reports that the target has a long one.
+func verdict(s Scores, refs References, epsilon float64, linear, statistics, tail bool) string {
 	measure := "accuracy"
 	if linear {
 		measure = "R squared"
 	}
-	base := baseline(linear)
 	ll := s.LogLikelihood
 	chosen, median, private := refs.BestSingleParty, refs.MedianSingleParty, refs.BestSinglePartyPrivate
 	best := chosen // held-out rows may choose one that the test rows rank below the median
@@ -304,20 +322,8 @@ func verdict(s Scores, refs References, epsilon float64, linear, statistics bool
 		best = median
 	}
 	switch {
-	case refs.worse(s) && statistics && refs.worse(refs.NonPrivate):
-		return fmt.Sprintf("The result is worse than predicting %s for every row (log-likelihood %.3f and %.3f), "+
-			"and without any privacy it would be too (%.3f): targets are not normal around what the columns say, as "+
-			"those with a long tail aren't. Learn their logarithm, and see that their range has all of them.",
-			base, ll, refs.Majority.LogLikelihood, refs.NonPrivate.LogLikelihood)
-	case refs.worse(s) && linear && refs.worse(refs.NonPrivate):
-		return fmt.Sprintf("The result is worse than predicting %s for every row (log-likelihood %.3f and %.3f), "+
-			"and without any privacy it would be too (%.3f): noise_sd is far from what the columns leave of the "+
-			"target. Name it in the plan, or leave strategy out, since statistics estimate it.",
-			base, ll, refs.Majority.LogLikelihood, refs.NonPrivate.LogLikelihood)
 	case refs.worse(s):
-		return fmt.Sprintf("The result is worse than predicting %s for every row (log-likelihood %.3f and "+
-			"%.3f): at epsilon %g these parties have too little data for this method.",
-			base, ll, refs.Majority.LogLikelihood, epsilon)
+		return worseThanNothing(s, refs, epsilon, linear, statistics, tail)
 	case ll > best.LogLikelihood && s.Accuracy < max(chosen.Accuracy, median.Accuracy):
 		return fmt.Sprintf("Joining pays: together, under epsilon %g, the parties reach log-likelihood %.3f; "+
 			"alone, without any privacy, the party that held-out rows choose reaches %.3f and the median one %.3f. "+

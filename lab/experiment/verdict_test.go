@@ -25,7 +25,7 @@ func TestVerdict(t *testing.T) {
 		{"no gain", Scores{0.70, -0.60}, "joining does not pay here"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := verdict(tc.scores, refs, 1, false, false); !strings.Contains(got, tc.want) {
+			if got := verdict(tc.scores, refs, 1, false, false, false); !strings.Contains(got, tc.want) {
 				t.Errorf("%q lacks %q", got, tc.want)
 			}
 		})
@@ -47,7 +47,7 @@ func TestVerdictNeedsTheMedian(t *testing.T) {
 		{Scores{0.79, -0.45}, "Joining pays for parties that need privacy"},
 		{Scores{0.79, -0.60}, "joining does not pay here"},
 	} {
-		if got := verdict(tc.scores, refs, 1, false, false); !strings.Contains(got, tc.want) {
+		if got := verdict(tc.scores, refs, 1, false, false, false); !strings.Contains(got, tc.want) {
 			t.Errorf("%q lacks %q", got, tc.want)
 		}
 	}
@@ -59,11 +59,14 @@ func TestVerdictOfNumbers(t *testing.T) {
 		name, want string
 		exact      float64
 		statistics bool
-	}{{"noise_sd", "noise_sd is far from", 0.2, false}, {"noise", "too little data", 0.9, false},
-		{"long tail", "Learn their logarithm", 0.2, true}, {"noise on statistics", "too little data", 0.9, true}} {
+		tail       bool
+	}{{"noise_sd", "noise_sd is far from", 0.2, false, false}, {"noise", "too little data", 0.9, false, false},
+		{"long tail", "Learn their logarithm", 0.2, true, false},
+		{"noise on statistics", "too little data", 0.9, true, false},
+		{"long tail that exact sums bear", "Learn their logarithm", 0.9, true, true}} {
 		t.Run(tc.name, func(t *testing.T) {
 			refs := References{Majority: Scores{0, 0.3}, NonPrivate: Scores{0.7, tc.exact}}
-			got := verdict(Scores{-0.2, 0}, refs, 1, true, tc.statistics)
+			got := verdict(Scores{-0.2, 0}, refs, 1, true, tc.statistics, tc.tail)
 			if !strings.Contains(got, tc.want) || !strings.Contains(got, "the mean of the targets") {
 				t.Errorf("%q lacks %q", got, tc.want)
 			}

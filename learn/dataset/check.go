@@ -13,6 +13,8 @@ type Check struct {
 	Dropped int           `json:"dropped"` // rows left out for a missing value
 	Columns []ColumnCheck `json:"columns"` // the target first, then the schema's order
 	Ignored []string      `json:"ignored"` // columns of the file that the schema does not use
+	// Skewness is that of a numeric target, as it is encoded.
+	Skewness float64 `json:"target_skewness,omitempty"`
 }
 
 // ColumnCheck counts the values of one column that are not encoded as they are.
@@ -54,7 +56,27 @@ func (rec *Records) Check(s *Schema) (*Check, error) {
 		}
 	}
 	out.Dropped = len(dropped)
+	if s.Target.Numeric != nil {
+		out.Skewness = rec.skewness(s.Target)
+	}
 	return out, nil
+}
+
+// skewness is that of a column of numbers, cut to the range.
+func (rec *Records) skewness(c Column) float64 {
+	at := rec.index(c.Name)
+	if at < 0 {
+		return 0
+	}
+	var values []float64
+	read := rec.reader()
+	for _, cells := range rec.Cells {
+		if v, err := read(cells[at]); err == nil && !noNumber(cells[at]) {
+			y, _ := c.Numeric.encode(v)
+			values = append(values, y)
+		}
+	}
+	return Skewness(values)
 }
 
 func (rec *Records) checkColumn(s *Schema, c Column, target bool, dropped map[int]bool) ColumnCheck {

@@ -43,7 +43,8 @@ func (p *Predictive) note(target dataset.Column) string {
 		return s + fmt.Sprintf("by residual rounds (95 %% interval %.4g to %.4g); the plan assumed %.4g",
 			unit*p.Measured.Lower, unit*p.Measured.Upper, unit*p.Measured.Assumed)
 	case fromStatistics:
-		return s + "estimated from the statistics"
+		return s + "estimated from the statistics; the intervals take residuals for nearly normal, which nothing " +
+			"here can tell: of a target with a long tail, such as costs, learn the logarithm"
 	}
 	return s + "by the plan, not measured"
 }

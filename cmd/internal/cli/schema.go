@@ -203,6 +203,9 @@ func (a *App) printCheck(c *dataset.Check, s *dataset.Schema) {
 				k.Column))
 		}
 	}
+	if tail := dataset.LongTail(s.Target.Name, c.Skewness); tail != "" {
+		Wrap(a.Out, "", tail+".")
+	}
 	if c.Dropped > 0 {
 		Wrap(a.Out, "", fmt.Sprintf("%d rows are left out for a missing value.", c.Dropped))
 	}
