@@ -143,6 +143,32 @@ func TestPlanWarns(t *testing.T) {
 	}
 }
 
+// TestWideRangesAreNamed: the warning of wide ranges names their columns. Codes of 0 and 1 are none, with or
+// without a centre.
+func TestWideRangesAreNamed(t *testing.T) {
+	dir, head := planTOML(t)
+	for _, tc := range []struct{ column, want string }{
+		{"", ""}, {"income = [0, 1000]\n", "a range alone of income: "},
+		{"age = { lo = 0, hi = 100, center = 50, scale = 15 }\n", ""},
+	} {
+		rig.WriteFile(t, dir, "codes.toml", "source = \"public: a test\"\n[target]\nill = [\"no\", \"yes\"]\n"+
+			"[columns]\nsmoker = { lo = 0, hi = 1, center = 0.25, scale = 0.43 }\nicu = [0, 1]\n"+tc.column)
+		p, err := terms.NewPlan(rig.WriteFile(t, dir, "wide.toml", head+"[global]\nschema_file = \"codes.toml\"\n"+
+			"records = 600\ncentre_rounds = 2\n"), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := terms.Warnings(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(all, "; ")
+		if !strings.Contains(got, tc.want) || tc.want == "" && strings.Contains(got, "a range alone of") {
+			t.Errorf("%q: %q", tc.column, got)
+		}
+	}
+}
+
 // TestCentreRounds: sums, and noisy natural-gradient steps, measure centres in a tenth of the rounds, unless
 // the plan's file names another number, and the other rounds learn; a plan whose rounds all measure is
 // refused.

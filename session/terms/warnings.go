@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"choir/learn/centre"
+	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
@@ -79,15 +80,29 @@ func declared(a app.Spec) int64 {
 // coarse is the part of a range from which on a column may well be narrower.
 const coarse = 0.1
 
-// hiding warns of noise that hides columns in wide ranges.
+// hiding warns of noise that hides columns in wide ranges. Numbers from 0 to 1 are taken for codes, which
+// fill theirs.
 func hiding(p *protocol.Plan, a app.Spec, records int64) (string, error) {
 	finest, err := app.Finest(p, a, float64(records))
 	if err != nil || finest < coarse {
 		return "", err
 	}
-	return fmt.Sprintf("the schema has numbers with a range alone: where a range is more than %.0f standard "+
+	schema, err := a.Encoding()
+	if err != nil {
+		return "", err
+	}
+	var wide []string
+	for _, c := range schema.Columns {
+		if c.RangeAlone() && !(c.Numeric.Lo == 0 && c.Numeric.Hi == 1) {
+			wide = append(wide, c.Name)
+		}
+	}
+	if len(wide) == 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("the schema has a range alone of %s: where a range is more than %.0f standard "+
 		"deviations of its column wide, noise will hide that, and the weight with it; name narrower ranges, or "+
-		"centers and scales that are publicly known", 2/finest), nil
+		"centers and scales that are publicly known", dataset.List(wide), 2/finest), nil
 }
 
 // unmeasured warns of logistic regression by a method that doesn't measure where columns lie.
