@@ -344,6 +344,10 @@ func explain(p *protocol.Plan, f defaults.Finding) string {
 			"records, more parties or a larger epsilon help, or leave strategy out: statistics need less",
 			p.Rounds, p.Epsilon)
 	}
-	return fmt.Sprintf("swamped: the weights can't be told from the noise of %d rounds at epsilon %g; "+
-		"more records, more parties or a larger epsilon help, other settings don't", p.Rounds, p.Epsilon)
+	help := "more records, more parties or a larger epsilon help"
+	if many := fewerHelp(p); many != "" {
+		help = "more records, more parties, a larger epsilon or fewer features help: " + many
+	}
+	return fmt.Sprintf("swamped: the weights can't be told from the noise of %d rounds at epsilon %g; %s",
+		p.Rounds, p.Epsilon, help)
 }

@@ -70,7 +70,8 @@ func TestTraceIsJudged(t *testing.T) {
 		}
 	}
 	got, err := result.Warnings(s.Plan, state)
-	if err != nil || len(got) != 1 || !strings.HasPrefix(got[0], "swamped") {
+	if err != nil || len(got) != 1 || !strings.HasPrefix(got[0], "swamped") ||
+		!strings.HasSuffix(got[0], "a larger epsilon help") {
 		t.Fatalf("warnings %q, %v", got, err)
 	}
 	f, err := result.NewModelFile(s, state, nil)
