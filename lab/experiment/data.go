@@ -153,6 +153,7 @@ func (s Source) table() (*Data, *dataset.Table, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	d.Warnings = append(d.Warnings, d.Schema.ManyLevels(t.Rows())...)
 	d.Warnings = append(d.Warnings, notes(t, d.Schema)...)
 	if t.Notes.Dropped > 0 {
 		d.kept = encodable(d.records, d.Schema)

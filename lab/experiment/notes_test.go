@@ -62,7 +62,7 @@ func TestLeftOutIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d.Schema.Dim() != c.dim || !slices.ContainsFunc(d.Warnings, func(w string) bool {
-			return strings.HasPrefix(w, "left out as identifiers, dates or free text: "+c.left+" (")
+			return strings.HasPrefix(w, "left out as identifiers, dates, free text or constants: "+c.left+" (")
 		}) {
 			t.Errorf("%d columns, warnings %q", d.Schema.Dim(), d.Warnings)
 		}

@@ -131,6 +131,7 @@ func (c *consortium) infer() error {
 	if left := c.schema.LeftOut(all.Header); len(left) > 0 {
 		c.warnings = append(c.warnings, dataset.LeftOutAs+dataset.List(left))
 	}
+	c.warnings = append(c.warnings, c.schema.ManyLevels(len(all.Cells))...)
 	c.warnings = append(c.warnings,
 		"the schema was computed from the rows, which is not private: for more than a "+
 			"trial, write one with choir schema new and give it with --schema")

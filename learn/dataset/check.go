@@ -25,9 +25,11 @@ type ColumnCheck struct {
 	Clipped int    `json:"clipped"` // cut to the range
 	Unseen  int    `json:"unseen"`  // categories that the schema does not list
 	Missing int    `json:"missing"`
-	Refused int    `json:"refused"` // values that stop a party; with the first one's line and cause
-	Line    int    `json:"line,omitempty"`
-	Cause   string `json:"cause,omitempty"`
+	// Constant reports that all values of the file are the same: nothing is learnt of the column from it.
+	Constant bool   `json:"constant,omitempty"`
+	Refused  int    `json:"refused"` // values that stop a party; with the first one's line and cause
+	Line     int    `json:"line,omitempty"`
+	Cause    string `json:"cause,omitempty"`
 }
 
 // Usable reports whether a party can run with the file.
@@ -86,6 +88,7 @@ func (rec *Records) checkColumn(s *Schema, c Column, target bool, dropped map[in
 		out.Absent = true
 		return out
 	}
+	out.Constant = len(rec.Cells) > 1 && rec.constant(from)
 	notes := Notes{Clipped: map[string]int{}, Unseen: map[string]int{}, Missing: map[string]int{}}
 	e := &encoder{rec: rec, schema: s, table: &Table{Notes: notes}}
 	b := boundColumn{Column: c, from: from, category: map[string]int{}}

@@ -94,27 +94,38 @@ func (rec *Records) unusable(i int, numeric bool, categories []string, err error
 	switch texts := present(categories); {
 	case identifies(rec.Header[i]):
 		return "an identifier or a date"
+	case numeric && rec.counts(i):
+		return "it numbers the rows"
 	case numeric:
 		return ""
 	case len(texts) > 0 && !slices.ContainsFunc(texts, func(v string) bool { return !isDate(v) }):
-		return "dates"
+		return "dates or times"
 	case manyTexts(len(texts), len(rec.Cells)), errors.Is(err, errManyValues):
 		return "identifiers or free text"
 	}
 	return ""
 }
 
-// dateForms are usual ways to write a day.
+// clockForms are usual ways to write a time of day, and dateForms a day.
+var clockForms = []string{"15:04", "15:04:05", "3:04 PM"}
+
 var dateForms = []string{"2006-1-2", "2006/1/2", "2.1.2006", "2/1/2006", "1/2/2006", "2-1-2006"}
 
-// isDate reports whether a text is a day, or a day and a time of it.
+// isDate reports whether a text is a day, a time of day, or both.
 func isDate(text string) bool {
+	if written(text, clockForms) {
+		return true
+	}
 	day := text
 	if at := strings.IndexAny(text, " T"); at >= 0 {
 		day = text[:at]
 	}
-	return slices.ContainsFunc(dateForms, func(form string) bool {
-		_, err := time.Parse(form, day)
+	return written(day, dateForms)
+}
+
+func written(text string, forms []string) bool {
+	return slices.ContainsFunc(forms, func(form string) bool {
+		_, err := time.Parse(form, text)
 		return err == nil
 	})
 }

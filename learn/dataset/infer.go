@@ -11,7 +11,7 @@ import (
 
 // InferSchema derives a schema from the rows: columns in file order; numbers with their
 // observed range, mean and population standard deviation; anything else one-hot with the
-// observed categories in byte order ("?" among them). Identifiers, dates and free text are
+// observed categories in byte order ("?" among them). Identifiers, dates, free text and constants are
 // left out (Schema.LeftOut), but for the kept columns. A column is rejected if only texts
 // such as NA or inf, or numbers out of range, keep it from being numeric. With
 // classification the target must have two values, of which the second in byte order is
@@ -56,7 +56,37 @@ func (rec *Records) InferSchema(target string, classification bool, kept ...stri
 func (rec *Records) useless(i int) bool {
 	_, numeric := rec.numbers(i)
 	categories, err := rec.categories(i)
-	return rec.unusable(i, numeric || rec.almostNumbers(i) != nil, categories, err) != ""
+	return rec.constant(i) || rec.unusable(i, numeric || rec.almostNumbers(i) != nil, categories, err) != ""
+}
+
+// constant reports whether a column has one value in all rows, which tells nothing. That of a number may be
+// missing in some.
+func (rec *Records) constant(i int) bool {
+	if values, ok := rec.numbers(i); ok {
+		return len(values) > 0 && slices.Min(values) == slices.Max(values)
+	}
+	return len(rec.Cells) > 0 && !slices.ContainsFunc(rec.Cells, func(cells []string) bool {
+		return cells[i] != rec.Cells[0][i]
+	})
+}
+
+// counts reports whether a column numbers the rows of its file, or of each of several files, from 0 or 1.
+func (rec *Records) counts(i int) bool {
+	starts, before := 0, math.Inf(-1)
+	for _, cells := range rec.Cells {
+		v, err := rec.number(cells[i])
+		switch {
+		case err != nil:
+			return false
+		case v == before+1:
+		case v == 0 || v == 1:
+			starts++
+		default:
+			return false
+		}
+		before = v
+	}
+	return leastIdentifiers*starts <= len(rec.Cells) && starts > 0
 }
 
 func (rec *Records) inferColumn(i int) (Column, error) {
@@ -81,9 +111,12 @@ func manyTexts(texts, records int) bool { return texts >= leastIdentifiers && 2*
 const leastIdentifiers = 32
 
 // almostNumbers rejects a column that is numeric except for texts such as NA, for numbers that
-// are not finite, or for commas of two meanings: as categories, each of its numbers would
-// become a column.
+// are not finite, for commas of two meanings, or for signs such as >: as categories, each of its
+// numbers would become a column.
 func (rec *Records) almostNumbers(i int) error {
+	if err := rec.signedNumbers(i); err != nil {
+		return err
+	}
 	numbers, line, why := 0, 0, errNotNumber
 	read := rec.reader()
 	for row, cells := range rec.Cells {

@@ -42,13 +42,29 @@ func TestLoadRecordsOfNPY(t *testing.T) {
 	}
 }
 
-// A constant column has no information and does no harm: it is encoded as zeros, and a
-// later value that differs is clipped to a finite number and noted.
+// A constant column is left out. One that is kept has no information and does no harm: it is encoded as
+// zeros, and a later value that differs is clipped to a finite number and noted.
 func TestConstantColumns(t *testing.T) {
-	rec := read(t, "age,site,grade,ill\n50,A,7,no\n50,A,7,yes\n50,A,7,no\n")
-	schema, err := rec.InferSchema("ill", true)
+	rec := read(t, "age,site,grade,n,ill\n50,A,7,1,no\n50,A,7,2,yes\n50,A,,3,no\n")
+	bare, err := rec.InferSchema("ill", true)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if left := bare.LeftOut(rec.Header); !slices.Equal(left, []string{"age", "site", "grade"}) {
+		t.Errorf("left out %q", left)
+	}
+	check, err := rec.Check(bare)
+	if err != nil || check.Columns[0].Constant || check.Columns[1].Constant {
+		t.Errorf("%+v, %v", check, err)
+	}
+	rec = read(t, "age,site,grade,ill\n50,A,7,no\n50,A,7,yes\n50,A,7,no\n")
+	schema, err := rec.InferSchema("ill", true, "age", "site", "grade")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if check, err = rec.Check(schema); err != nil || check.Columns[0].Constant || !check.Columns[1].Constant ||
+		!check.Columns[2].Constant {
+		t.Errorf("%+v, %v", check, err)
 	}
 	table, err := rec.Encode(schema)
 	if err != nil {

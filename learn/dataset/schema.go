@@ -120,7 +120,7 @@ func Binary(name, negative, positive string) Column {
 func (s *Schema) Public() bool { return s.Source != "" && !inferred(s.Source) }
 
 // LeftOutAs begins what people are told of columns that an inferred or drafted schema leaves out.
-const LeftOutAs = "left out as identifiers, dates or free text: "
+const LeftOutAs = "left out as identifiers, dates, free text or constants: "
 
 // LeftOut lists the columns of a file's header that the schema doesn't have.
 func (s *Schema) LeftOut(header []string) (out []string) {

@@ -160,7 +160,7 @@ func TestDraftLeavesOut(t *testing.T) {
 	if !slices.Equal(d.Left, []string{"admitted", "seen", "story"}) || !slices.Equal(d.Open, []string{"group"}) {
 		t.Errorf("left %q, open %q\n%s", d.Left, d.Open, d.Text)
 	}
-	for _, want := range []string{"# admitted is left out: dates\n",
+	for _, want := range []string{"# admitted is left out: dates or times\n",
 		"# story is left out: identifiers or free text\n"} {
 		if !strings.Contains(string(d.Text), want) {
 			t.Errorf("no %q in\n%s", want, d.Text)

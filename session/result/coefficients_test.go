@@ -335,6 +335,10 @@ func TestLevelsNote(t *testing.T) {
 	if note := levelsNote(s); note != "" {
 		t.Errorf("without categories: %q", note)
 	}
+	s.Columns = append(s.Columns, dataset.Categorical("site", "A"))
+	if note := levelsNote(s); note != "" {
+		t.Errorf("without differences: %q", note)
+	}
 	c, err := wardModel(t, dataset.Zero, dataset.Zero).Coefficients(nil, 0.95)
 	if err != nil {
 		t.Fatal(err)

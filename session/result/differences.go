@@ -2,6 +2,7 @@ package result
 
 import (
 	"math"
+	"slices"
 
 	"choir/learn/dataset"
 	"choir/learn/gauss"
@@ -41,7 +42,7 @@ func (c *Coefficients) Rows() []Coefficient {
 
 // levelsNote tells what to compare the levels of a schema's categories with.
 func levelsNote(s *dataset.Schema) string {
-	if len(s.Levels()) == 0 {
+	if !slices.ContainsFunc(s.Levels(), func(levels [2]int) bool { return levels[1]-levels[0] > 1 }) {
 		return ""
 	}
 	return "rows hardly tell what moves all levels of a category from the intercept, so compare them with " +

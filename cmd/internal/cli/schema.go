@@ -49,8 +49,8 @@ func (a *App) printLeft(columns []string) {
 
 const schemaInferLong = `Write a schema whose ranges, centres and categories are computed from the rows.
 That reveals something about the rows to every member: the result is marked as
-not private, and is for trials on data that may be shown. Identifiers, dates and
-free text are left out.`
+not private, and is for trials on data that may be shown. Identifiers, dates,
+free text and constants are left out.`
 
 func (a *App) schemaInfer() *cobra.Command {
 	return a.schemaWriter("infer", "Write a schema computed from the rows: not private", schemaInferLong,
@@ -63,6 +63,9 @@ func (a *App) schemaInfer() *cobra.Command {
 				}
 			}
 			a.printLeft(s.LeftOut(rec.Header))
+			for _, w := range s.ManyLevels(len(rec.Cells)) {
+				Wrap(a.Err, "", w)
+			}
 			fmt.Fprintln(a.Err, "the bounds come from the rows: not private")
 			return s.TOML(), nil
 		})
@@ -198,6 +201,9 @@ func (a *App) printCheck(c *dataset.Check, s *dataset.Schema) {
 			Wrap(a.Out, "", fmt.Sprintf("%s: line %d: %s.", k.Column, k.Line, k.Cause))
 		case 2*k.Missing >= c.Rows:
 			Wrap(a.Out, "", fmt.Sprintf("%s: much is missing: look whether the file is whole.", k.Column))
+		case k.Constant:
+			Wrap(a.Out, "", fmt.Sprintf("%s: all values are the same: this file tells nothing of the column.",
+				k.Column))
 		case 20*(k.Clipped+k.Unseen) >= c.Rows:
 			Wrap(a.Out, "", fmt.Sprintf("%s: much is cut or unlisted: compare unit and codes with the schema.",
 				k.Column))
