@@ -88,7 +88,13 @@ func (rec *Records) readHeader(cr *csv.Reader) error {
 	const line = 1
 	seen := make(map[string]bool, len(rec.Header))
 	numbers := 0
+	if len(rec.Header) == 1 && strings.Contains(rec.Header[0], "|") {
+		return &LineError{rec.Name, line, "", errBars}
+	}
 	for i, name := range rec.Header {
+		if name == "" {
+			return &LineError{rec.Name, line, fmt.Sprintf("#%d", i+1), errUnnamed}
+		}
 		if err := checkName(name); err != nil {
 			return &LineError{rec.Name, line, fmt.Sprintf("#%d", i+1), fmt.Errorf("header: %w", err)}
 		}
@@ -235,6 +241,9 @@ func checkText(br *bufio.Reader) error {
 		return badDataf("the file is a spreadsheet or another archive (zip), not text; export the table as CSV " +
 			"in UTF-8")
 	}
+	if bytes.ContainsRune(b, '\r') && !bytes.ContainsRune(b, '\n') {
+		return fmt.Errorf("%w: %w", ErrBadData, errMac)
+	}
 	for i, c := range b {
 		if c < ' ' && !bytes.ContainsRune([]byte("\t\n\v\f\r\x1a"), rune(c)) {
 			return badDataf("the file is not text: byte %d is %#02x; name the CSV file, or export the table as "+
@@ -287,7 +296,12 @@ var (
 		"save the file as \"CSV UTF-8\"")
 	errEmpty  = errors.New("empty file: a header line and at least one record are needed")
 	errNoRows = errors.New("no rows: after the header, at least one record is needed")
-	errTwice  = errors.New("header: name appears twice; rename or remove one of the columns")
+	errBars   = errors.New("the fields are separated by |: write commas, semicolons or tabs between them")
+	errMac    = errors.New("lines end in a carriage return alone, as old programs wrote them: " +
+		"save the file with line feeds")
+	errUnnamed = errors.New("header: empty name; name the column, or remove it: " +
+		"the index that pandas writes is left out by to_csv(..., index=False)")
+	errTwice = errors.New("header: name appears twice; rename or remove one of the columns")
 
 	errNotNumber    = errors.New("not a finite decimal number; leave the cell empty if the value is missing")
 	errDecimalComma = errors.New("not a finite decimal number: a comma in a number; write a decimal point, " +

@@ -305,6 +305,7 @@ func TestNoText(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ text, want string }{
 		"garbage.csv": {"\x07\x91\xff,\x00\n\x02", "not text: byte 1 is 0x07; name the CSV file"},
+		"mac.csv":     {"a,b\r1,2\r3,4\r", "carriage return alone"},
 		"late.csv":    {"a,b\n1,2\n3,\x00\n", "not text: byte 11 is 0x00"},
 		"table.csv":   {"PK\x03\x04\x14\x00", "spreadsheet or another archive"},
 		"folder.csv":  {"", "is a folder: name the file in it"},

@@ -300,7 +300,8 @@ func checkName(s string) error {
 	}
 	for _, r := range s {
 		if !unicode.IsPrint(r) {
-			return errors.New("name has an unprintable character")
+			return errors.New("name has an unprintable character, such as a line break: mend the values, or leave " +
+				"the column out")
 		}
 	}
 	return nil

@@ -47,6 +47,29 @@ func TestSignedNumbers(t *testing.T) {
 	}
 }
 
+// TestHeaderRemedies: usual mistakes of a first line are named with what to do.
+func TestHeaderRemedies(t *testing.T) {
+	for text, want := range map[string]string{
+		"a|b\n1|2\n":      "separated by |: write commas",
+		",a,b\n0,1,2\n":   "index=False",
+		"a,b\r1,2\r3,4\r": "carriage return alone",
+	} {
+		_, err := ReadRecords(strings.NewReader(text), CSVOptions{Name: "t"})
+		if !errors.Is(err, ErrBadData) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestLineBreakInACategory has a remedy.
+func TestLineBreakInACategory(t *testing.T) {
+	_, err := read(t, "x,y\n\"a\nb\",0\nc,1\nc,0\n").InferSchema("y", true)
+	if err == nil || !strings.Contains(err.Error(), `column "x"`) ||
+		!strings.Contains(err.Error(), "line break: mend") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestManyLevels: a column of many categories, or of several with few rows each, is named.
 func TestManyLevels(t *testing.T) {
 	names := make([]string, 40)

@@ -1,6 +1,11 @@
 package cli
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
 
 func anyFlag(string) bool { return true }
 
@@ -35,6 +40,30 @@ func TestNamed(t *testing.T) {
 	} {
 		if got := named(in, anyFlag); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestBadValue: arguments that can't be read are told what the flag takes, without a parser's words.
+func TestBadValue(t *testing.T) {
+	for args, want := range map[string]string{
+		"--epsilon abc":                     "\"--epsilon\" flag: it takes a number",
+		"--rounds 1.5":                      "\"--rounds\" flag: it takes a whole number",
+		"--rounds 99999999999999999999":     "\"--rounds\" flag: it takes a smaller number",
+		"--records 1,x":                     "\"--records\" flag: it takes whole numbers, separated by commas",
+		"--unknown":                         "unknown flag",
+		"--epsilon 1 --rounds 2 --no-thing": "unknown flag",
+	} {
+		cmd := &cobra.Command{Use: "x", RunE: func(*cobra.Command, []string) error { return nil },
+			SilenceErrors: true, SilenceUsage: true}
+		cmd.SetFlagErrorFunc(badFlag)
+		cmd.Flags().Float64("epsilon", 1, "")
+		cmd.Flags().Int("rounds", 1, "")
+		cmd.Flags().IntSlice("records", nil, "")
+		cmd.SetArgs(strings.Fields(args))
+		err := cmd.Execute()
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "strconv") {
+			t.Errorf("%s: %v, want %q", args, err, want)
 		}
 	}
 }

@@ -3,10 +3,13 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"choir/protocol"
 )
 
 // helpHint is the hint for a command line that is wrong.
@@ -41,8 +44,31 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	return suggesting(helpHint(cmd.Root().Name()), err, args[0], names)
 }
 
+// badValue tells in plain words what a flag takes, for an argument that can't be read.
+func badValue(cmd *cobra.Command, err error) error {
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	want := "a number, such as 1.5 or 1e-5"
+	switch kind := bad.GetFlag().Value.Type(); {
+	case errors.Is(err, strconv.ErrRange):
+		want = "a smaller number"
+	case kind == "intSlice":
+		want = "whole numbers, separated by commas"
+	case strings.Contains(kind, "int"):
+		want = "a whole number"
+	case !strings.HasPrefix(kind, "float"):
+		return err
+	}
+	plain := protocol.Fail(protocol.ClassInput, "invalid argument %q for \"--%s\" flag: it takes %s",
+		bad.GetValue(), bad.GetFlag().Name, want)
+	return WithHint(plain, flagHint(cmd))
+}
+
 // badFlag adds a suggestion to the error about an unknown flag.
 func badFlag(cmd *cobra.Command, err error) error {
+	err = badValue(cmd, err)
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || unknown.GetSpecifiedName() == "" {
 		return err
