@@ -153,9 +153,9 @@ func (a *tools) printAdvice(v *experiment.Advice, out string) {
 
 // printScores is the table of the settings, with a party alone and the majority.
 func (a *tools) printScores(v *experiment.Advice) {
-	measure := "accuracy"
+	measure, majority := "accuracy", "the majority class"
 	if v.Linear {
-		measure = "R squared"
+		measure, majority = "R squared", "the mean of the targets"
 	}
 	signals := []string{"weak", "medium", "strong"}
 	if len(v.Signals) == 1 {
@@ -179,7 +179,7 @@ func (a *tools) printScores(v *experiment.Advice) {
 		}
 	}
 	row("a party alone, no privacy", v.Alone)
-	row("the majority", v.Majority)
+	row(majority, v.Majority)
 	_ = t.Flush() // a.Out reports its errors elsewhere
 }
 

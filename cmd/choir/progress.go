@@ -94,7 +94,12 @@ func progressLine(e experiment.Progress) string {
 	case "round":
 		scores := ""
 		if e.Scores != nil {
-			scores = fmt.Sprintf("  accuracy %.4f  log-likelihood %.4f", e.Scores.Accuracy, e.Scores.LogLikelihood)
+			measure := "accuracy"
+			if e.Linear {
+				measure = "R squared"
+			}
+			scores = fmt.Sprintf("  %s %.4f  log-likelihood %.4f", measure, e.Scores.Accuracy,
+				e.Scores.LogLikelihood)
 		}
 		return fmt.Sprintf("round %*d/%d  %d of %d parties%s  epsilon %.3f  %5.1f s",
 			len(fmt.Sprint(e.Rounds)), e.Round, e.Rounds, e.Counted, e.Parties, scores, e.Epsilon, e.Seconds)

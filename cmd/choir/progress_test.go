@@ -27,3 +27,14 @@ func TestProgressLively(t *testing.T) {
 		}
 	})
 }
+
+// TestProgressNamesTheScore: a linear model has an R squared, not an accuracy.
+func TestProgressNamesTheScore(t *testing.T) {
+	for linear, want := range map[bool]string{false: "  accuracy 0.5000  ", true: "  R squared 0.5000  "} {
+		e := experiment.Progress{Phase: "round", Round: 1, Rounds: 2, Scores: &experiment.Scores{Accuracy: 0.5},
+			Linear: linear}
+		if got := progressLine(e); !strings.Contains(got, want) {
+			t.Errorf("%q lacks %q", got, want)
+		}
+	}
+}

@@ -158,7 +158,7 @@ func (ad *Advisor) describe(a *Advice, best Advised) error {
 		if s.LogLik < a.Majority[i].LogLik {
 			a.Warnings = append(a.Warnings,
 				fmt.Sprintf("with a signal of %.2g the result is expected to be worse than "+
-					"the majority class: ask for more records or a larger epsilon", a.Signals[i]))
+					"%s: ask for more records or a larger epsilon", a.Signals[i], baseline(a.Linear)))
 		}
 	}
 	return err

@@ -56,6 +56,7 @@ type Progress struct {
 	Scores  *Scores `json:"scores,omitempty"`
 	Epsilon float64 `json:"epsilon,omitempty"` // spent so far
 	Seconds float64 `json:"seconds"`
+	Linear  bool    `json:"-"` // the scores have an R squared
 }
 
 // Result is what a demonstration prints as JSON and leaves in result.json.
@@ -81,6 +82,7 @@ type Result struct {
 	Clip              float64    `json:"clip"`
 	NoisePerParty     float64    `json:"noise_std_per_party"`
 	UploadPerRound    float64    `json:"upload_bytes_per_party_per_round"`
+	Measure           string     `json:"measure"` // what test_accuracy is: "accuracy" or "r_squared"
 	Result            Scores     `json:"result"`
 	References        References `json:"references"`
 	Verdict           string     `json:"verdict"`  // the scores in a sentence
@@ -324,6 +326,7 @@ func (r *demoRun) notify(i uint32, n protocol.Notice) {
 // progress is what can be told of a round that is over.
 func (r *demoRun) progress(round uint32, counted int) Progress {
 	return Progress{
+		Linear:  r.Model == pvi.Linear,
 		Phase:   "round",
 		Round:   int(round),
 		Rounds:  r.Rounds,

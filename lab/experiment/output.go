@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"choir/host"
 	"choir/internal/atomicfile"
@@ -71,6 +72,7 @@ func (r *demoRun) result(rep *run.Report, refs References) (*Result, error) {
 		Clip:           math.Ldexp(float64(r.plan.Clip), -int(r.plan.FracBits)),
 		NoisePerParty:  r.perPartyStd(),
 		UploadPerRound: r.uploadPerRound(rep),
+		Measure:        strings.TrimPrefix(r.measure(), "test_"),
 		Result:         final,
 		References:     refs,
 		Verdict:        said,
@@ -181,10 +183,17 @@ func (r *demoRun) write(res *Result, rep *run.Report) error {
 	return model.Write(r.Out)
 }
 
-func (r *demoRun) writeRounds() error {
-	header := []string{
-		"round", "parties_counted", "parties", "test_accuracy", "test_log_likelihood", "epsilon_spent", "seconds",
+// measure is the honest name of Scores.Accuracy.
+func (r *demoRun) measure() string {
+	if r.Model == pvi.Linear {
+		return "test_r_squared"
 	}
+	return "test_accuracy"
+}
+
+func (r *demoRun) writeRounds() error {
+	header := []string{"round", "parties_counted", "parties", r.measure(), "test_log_likelihood",
+		"epsilon_spent", "seconds"}
 	var rows [][]any
 	for _, p := range r.rounds {
 		rows = append(rows, []any{
@@ -213,7 +222,7 @@ func (r *demoRun) curve(res *Result) figure.LearningCurve {
 			ref("trusted aggregator", res.References.TrustedAggregator),
 			ref("local noise", res.References.LocalNoise),
 			ref("party by held-out rows", res.References.BestSingleParty),
-			ref("majority", res.References.Majority),
+			ref(strings.TrimPrefix(baseline(r.Model == pvi.Linear), "the "), res.References.Majority),
 		},
 	}
 	if r.Model == pvi.Linear {

@@ -112,6 +112,13 @@ func TestDemonstration(t *testing.T) {
 	t.Run("network", func(t *testing.T) {
 		has(t, of(t, demonstration(t, pvi.BNN)), "Posterior", "privacy noise not included", "not linear")
 	})
+	t.Run("linear", func(t *testing.T) {
+		html := of(t, demonstration(t, pvi.Linear))
+		has(t, html, "mean of the targets", "test R squared", "Learning curve")
+		if strings.Contains(html, "majority class") {
+			t.Error("a linear model is reported in a classifier's words")
+		}
+	})
 	t.Run("plan", func(t *testing.T) {
 		has(t, of(t, filepath.Join(dir, "transcript", "plan.choir")), "Every member has signed",
 			"Who can learn what", "party-01", "Parameters")

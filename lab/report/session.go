@@ -126,7 +126,7 @@ func verdictOf(r *outcome) (verdict string, bad bool) {
 	case r.Verdict != "":
 		return r.Verdict, bad
 	case behind(majority):
-		return "The session predicts worse than the majority class.", true
+		return "The session predicts worse than the " + r.nothing() + ".", true
 	case behind(single) || behind(median):
 		return "A party alone predicts better than the session at this budget.", true
 	case single.known():
@@ -139,7 +139,7 @@ func verdictOf(r *outcome) (verdict string, bad bool) {
 // scores is the table of the session and its references.
 func (p *Page) scores(r *outcome) Section {
 	measure := "test accuracy"
-	if r.Model == "linear" {
+	if r.linear() {
 		measure = "test R squared"
 	}
 	s := Section{Heading: "Scores", Table: &Table{Numeric: []bool{false, true, true},
@@ -154,7 +154,7 @@ func (p *Page) scores(r *outcome) Section {
 	}
 	row("secure sum (this session)", &r.Result, true)
 	others := maps.Clone(r.References)
-	for _, k := range references() {
+	for _, k := range references(r) {
 		row(k.name, r.References[k.key], false)
 		delete(others, k.key)
 	}
@@ -164,8 +164,18 @@ func (p *Page) scores(r *outcome) Section {
 	return s
 }
 
+func (r *outcome) linear() bool { return r.Model == "linear" }
+
+// nothing is what predicts without columns.
+func (r *outcome) nothing() string {
+	if r.linear() {
+		return "mean of the targets"
+	}
+	return "majority class"
+}
+
 // references are the known keys of a result's references, in the order of the table.
-func references() []reference {
+func references(r *outcome) []reference {
 	return []reference{
 		{"trusted_aggregator", "trusted aggregator, same noise", false},
 		{"local_noise", "local noise, no secure sum", true},
@@ -174,7 +184,7 @@ func references() []reference {
 		{"median_single_party_private", "median party, same privacy", false},
 		{"median_single_party", "median party, no privacy", false},
 		{"non_private", "all rows in one place, no privacy", true},
-		{"majority", "majority class", true},
+		{"majority", r.nothing(), true},
 	}
 }
 
@@ -199,13 +209,14 @@ func (p *Page) curve(dir string, r *outcome) error {
 		return protocol.Fail(protocol.ClassInput, "rounds.csv: %w", err)
 	}
 	c := figure.LearningCurve{Series: []figure.Series{{Name: "secure sum (this session)"}}}
-	if r.Model == "linear" {
-		c.Score = "Test R squared"
+	measure := "test_accuracy"
+	if r.linear() {
+		c.Score, measure = "Test R squared", "test_r_squared"
 	}
 	own := &c.Series[0]
 	for i, row := range rows {
 		x, errX := column(rows[0], row, "round")
-		a, errA := column(rows[0], row, "test_accuracy")
+		a, errA := column(rows[0], row, measure)
 		l, errL := column(rows[0], row, "test_log_likelihood")
 		if i > 0 && errX == nil && errA == nil && errL == nil {
 			own.X = append(own.X, x)
@@ -216,7 +227,7 @@ func (p *Page) curve(dir string, r *outcome) error {
 	if len(own.X) == 0 {
 		return nil
 	}
-	for _, k := range references() {
+	for _, k := range references(r) {
 		if v := r.References[k.key]; k.drawn && v.known() {
 			c.References = append(c.References,
 				figure.Reference{Name: k.name, Accuracy: *v.Accuracy, LogLik: *v.LogLikelihood})
