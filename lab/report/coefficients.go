@@ -17,10 +17,12 @@ const maxCoefficients = 300
 func (p *Page) coefficientTable(c *result.Coefficients) {
 	s := Section{Heading: "Coefficients", Table: &Table{Numeric: []bool{false, true, true, true},
 		Head: []string{"column", "mean", "95 % interval from", "to"}}}
-	s.Text = []string{"Change of the target for one unit of a column, on the original scale of the columns."}
+	s.Text = []string{fmt.Sprintf("Change of %s for one unit of a column, on the original scale of the columns.",
+		c.Target)}
 	if c.Model == pvi.Logistic {
-		s.Text = []string{"Change of the log-odds for one unit of a column, on the original scale of the " +
-			"columns; for a category, against a row with none of the column's categories."}
+		s.Text = []string{fmt.Sprintf("Change of the log-odds of %s=%s for one unit of a column, on the original "+
+			"scale of the columns; for a category, against a row with none of the column's categories.", c.Target,
+			c.Positive)}
 	}
 	s.Notes = append(s.Notes, "Intervals: "+c.NoiseNote+".")
 	if c.ObservationNote != "" {

@@ -100,7 +100,7 @@ func TestDemonstration(t *testing.T) {
 	dir := demonstration(t, pvi.Logistic)
 	html := of(t, dir)
 	has(t, html, "Demonstration", "secure sum (this session)", "Learning curve", "<svg viewBox=",
-		"Coefficients", "intercept",
+		"Coefficients", "intercept", "Change of the log-odds of y=1 for one unit",
 		"privacy noise included", "Who can learn what", "not promised", "What was verified",
 		"every signature, set of parties", "How to repeat", "choir verify DIR")
 	if strings.Count(html, "not promised") != 1 {
@@ -114,7 +114,7 @@ func TestDemonstration(t *testing.T) {
 	})
 	t.Run("linear", func(t *testing.T) {
 		html := of(t, demonstration(t, pvi.Linear))
-		has(t, html, "mean of the targets", "test R squared", "Learning curve")
+		has(t, html, "mean of the targets", "test R squared", "Learning curve", "Change of y for one unit")
 		if strings.Contains(html, "majority class") {
 			t.Error("a linear model is reported in a classifier's words")
 		}
