@@ -1,6 +1,9 @@
 // Package external computes a party's update by a program of that party, in any language:
-// one run of the program a round, a request on its standard input and an answer on its
-// standard output.
+// one run of the program for a request on its standard input, with an answer on its standard
+// output.
+//
+// In a session the program runs once for each shard in a round, with that shard's records alone:
+// shards is then 1 in every request, and the shard of every record 0.
 //
 // Both are .npz archives as numpy.savez writes them: a zip of .npy arrays of <f8 in C
 // order, with the array "header" being JSON in UTF-8 as bytes (|u1).
@@ -10,7 +13,7 @@
 //	header  header
 //	global  (dim)           natural parameters of the public posterior
 //	cavity  (shards, dim)   the same without each shard's factor; may be improper
-//	x       (rows, features) the party's records, encoded by the plan's schema
+//	x       (rows, features) the records, encoded by the plan's schema
 //	y       (rows)          their targets
 //	shard   (rows)          the shard of each record, from 0
 //

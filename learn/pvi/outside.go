@@ -15,7 +15,8 @@ import (
 // the update may be any function of the party's data, of the past and of chance. With
 // several, an Outside must compute a shard's update from that shard's records alone,
 // without a memory of the others': one record then moves one clipped update. Only the party
-// can make sure of that.
+// can make sure of that. In a session a program therefore runs once for each shard, and gets
+// one cavity.
 type Outside interface {
 	// Updates returns, for every shard, the natural parameters of the posterior that it
 	// would choose, minus global: vectors of Dim finite numbers. A failed call changes
@@ -23,7 +24,7 @@ type Outside interface {
 	Updates(ctx context.Context, w OutsideWork) ([][]float64, error)
 }
 
-// OutsideWork is the input of a party's program in a round. Its fields must not be
+// OutsideWork is the input of an Outside in a round. Its fields must not be
 // modified.
 type OutsideWork struct {
 	Round  int
