@@ -1,6 +1,7 @@
 // Command choir-member runs one member of a plan, and has the tools that a
-// member needs: keys, plans, receipts, its privacy ledger, verification and the
-// model's coefficients. It is choir without demonstrations, experiments,
+// member needs: keys, invitations, schemas, plans, receipts, its privacy ledger and
+// store, a view of a session, verification, and what results have: a model's
+// coefficients and statistics. It is choir without demonstrations, experiments,
 // benchmarks and the embedded broker: a deployment has less code to trust.
 package main
 
