@@ -51,9 +51,9 @@ func (g *aggregator) due() int64 {
 	case !g.at.agreed():
 		return g.progress + 2*int64(g.s.Plan.DeadlineMS) + patience
 	case g.cfg.GiveUpMS > 0:
-		return g.progress + g.cfg.GiveUpMS
+		return min(g.progress+g.cfg.GiveUpMS, g.s.Plan.Settles(g.progress))
 	}
-	return 0
+	return g.s.Plan.Settles(g.progress)
 }
 
 func (g *aggregator) advance() {
@@ -83,6 +83,11 @@ func (g *aggregator) advance() {
 // next opens the next attempt, or ends the session.
 func (g *aggregator) next() {
 	st := g.state
+	if g.s.Plan.Expired(g.now) {
+		g.abort(protocol.Fail(protocol.ClassIntegrity, "%w: %d of %d rounds are over", protocol.ErrExpired,
+			st.closed, g.s.Plan.Rounds))
+		return
+	}
 	if int64(st.used) >= int64(g.s.Plan.Attempts()) {
 		g.abort(protocol.Fail(protocol.ClassQuorum, "round %d: no attempt is left of the plan's %d",
 			st.round, g.s.Plan.Attempts()))

@@ -130,6 +130,10 @@ func (m *machine) Step(now int64, ev protocol.Event) protocol.Effects {
 	if !m.behind && !m.over {
 		m.role.advance()
 	}
+	if !m.over && m.now >= m.s.Plan.Leaves(m.progress) { // the aggregator is silent
+		m.finish(protocol.Fail(protocol.ClassIntegrity, "%w: %d of %d rounds are over", protocol.ErrExpired,
+			m.state.closed, m.s.Plan.Rounds))
+	}
 	m.retransmit()
 	return m.eff
 }
@@ -157,7 +161,10 @@ func (m *machine) retransmit() {
 	if m.over || m.behind {
 		return
 	}
-	wake := m.role.due()
+	wake := m.s.Plan.Leaves(m.progress)
+	if due := m.role.due(); due != 0 {
+		wake = min(wake, due)
+	}
 	if len(m.last) > 0 {
 		at := m.backoff.Due(m.progress)
 		if m.now >= at {
@@ -165,14 +172,9 @@ func (m *machine) retransmit() {
 			m.backoff.Retransmitted(m.now)
 			at = m.backoff.Due(m.progress)
 		}
-		if wake == 0 || at < wake {
-			wake = at
-		}
+		wake = min(wake, at)
 	}
-	if wake != 0 {
-		wake = max(wake, m.now+1)
-	}
-	m.eff.Wake = wake
+	m.eff.Wake = max(wake, m.now+1)
 }
 
 func (m *machine) finish(err error) {

@@ -113,7 +113,7 @@ func newLive(w *world, connect connector, deadline time.Duration) (*live, error)
 	p := *w.s.Plan
 	now := time.Now().Unix()
 	p.Created = now - 10
-	p.NotAfter = now + 3600
+	p.NotAfter = pace * (now + 3600) // by the clock of the machines
 	p.DeadlineMS = uint32(pace * deadline.Milliseconds())
 	for i := range p.Members {
 		p.Members[i].NotAfter = p.NotAfter
