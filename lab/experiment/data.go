@@ -310,6 +310,11 @@ func (s Source) share(d *Data, train *dataset.Table, at []int) error {
 		d.Train.X = append(d.Train.X, t.X...)
 		d.Train.Y = append(d.Train.Y, t.Y...)
 	}
+	if left := train.Rows() - d.Train.Rows(); left > 0 {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%d of %d rows to learn from are left over and not used: each "+
+			"of %d parties has a whole number of rows, rounded down to what the split asks for", left, train.Rows(),
+			s.Parties))
+	}
 	return nil
 }
 

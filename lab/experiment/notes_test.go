@@ -68,3 +68,17 @@ func TestLeftOutIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestLeftOverIsSaid: rows that no party gets, since the parties' numbers are rounded down, are counted.
+func TestLeftOverIsSaid(t *testing.T) {
+	for rows, want := range map[int]string{500: "", 505: "4 of 404 rows to learn from are left over"} {
+		d, err := Source{Rows: rows, Seed: 1, Parties: 5, Train: 0.8}.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(d.Warnings, "; ")
+		if (got != "") != (want != "") || !strings.HasPrefix(got, want) {
+			t.Errorf("%d rows: %q, want %q", rows, got, want)
+		}
+	}
+}
