@@ -111,7 +111,8 @@ func (ad *Advisor) alone(ctx context.Context, d *Data, signal float64) (mean Sco
 	like := pvi.Config{Model: pvi.Logistic, Features: ad.Schema.Dim(), PriorPrecision: 1}
 	linear := !ad.Schema.Classification()
 	if linear {
-		like.Model, like.NoiseSD, like.Family = pvi.Linear, twinNoise(ad.Schema.Target.Numeric, signal), "full"
+		like.Model, like.Family = pvi.Linear, "full"
+		like.NoiseSD = dataset.Twins{Schema: ad.Schema, Signal: signal}.Noise()
 	}
 	n := min(mostAlone, len(d.Parts))
 	for _, part := range d.Parts[:n] {
@@ -127,11 +128,6 @@ func (ad *Advisor) alone(ctx context.Context, d *Data, signal float64) (mean Sco
 		mean.LogLikelihood += s.LogLikelihood / float64(n)
 	}
 	return mean, nil
-}
-
-// twinNoise is the standard deviation of the noise in a twin's encoded number.
-func twinNoise(target *dataset.Range, signal float64) float64 {
-	return (target.Hi - target.Lo) / 8 / target.Scale / math.Sqrt(1+signal*signal)
 }
 
 // describe adds who learns what, and warnings.

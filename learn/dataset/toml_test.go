@@ -340,6 +340,9 @@ func TestTwins(t *testing.T) {
 		sum += y / 500
 		square += y * y / 500
 	}
+	if noise := (Twins{Schema: &number, Signal: 1}).Noise(); math.Abs(noise-math.Sqrt(0.5)) > 1e-12 {
+		t.Errorf("noise of %g in a target of variance 1, half of it noise", noise)
+	}
 	if math.Abs(sum) > 0.3 || math.Abs(square-1) > 0.3 { // 6 standard errors
 		t.Errorf("a number with a centre and a scale: mean %g, mean square %g", sum, square)
 	}

@@ -61,6 +61,12 @@ func (t Twins) Records(part uint64, rows int) (*Records, error) {
 	return rec, nil
 }
 
+// Noise is the standard deviation of the noise in an encoded target that is a number.
+func (t Twins) Noise() float64 {
+	_, scale := t.Schema.Target.Numeric.where(targetParts)
+	return scale / t.Schema.Target.Numeric.Scale / math.Sqrt(1+t.Signal*t.Signal)
+}
+
 func (t Twins) target(z float64, r *rand.Rand) string {
 	c := t.Schema.Target
 	if c.Numeric == nil {
@@ -70,7 +76,7 @@ func (t Twins) target(z float64, r *rand.Rand) string {
 		return c.Categories[0]
 	}
 	y := (t.Signal*z + r.NormFloat64()) / math.Sqrt(1+t.Signal*t.Signal)
-	center, scale := c.Numeric.where(8)
+	center, scale := c.Numeric.where(targetParts)
 	return c.Numeric.cell(c.Numeric.cut(center + scale*y))
 }
 
@@ -191,6 +197,9 @@ func (r *Range) draw(z, share float64) float64 {
 	center, scale := r.where(6)
 	return r.cut(center + scale*z)
 }
+
+// targetParts is the range of a target that is a range alone, in standard deviations.
+const targetParts = 8
 
 // where is the centre and the scale of numbers that are drawn: the range's own if the ends are far from the
 // centre, else its middle and that part of it.
