@@ -11,6 +11,7 @@ import (
 
 	"choir/learn/centre"
 	"choir/learn/dataset"
+	"choir/learn/mcmc"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/terms"
@@ -127,8 +128,12 @@ func (f *ModelFile) described(schema *dataset.Schema) *Coefficients {
 	if c.NoiseNote == "" {
 		c.NoiseNote = "it is not recorded whether they include the privacy noise"
 	}
-	if f.Draws != nil && len(f.Draws.Effective) > 0 && f.Draws.mixed() != "" {
-		c.NoiseNote = "don't use them, nor the means: the chains did not mix"
+	switch d := f.Draws; {
+	case d == nil || d.Method == mcmc.Trace || d.mixed() == "":
+	case len(d.Effective) == 0:
+		c.NoiseNote += "; don't use them, nor the means: the draws are too few to tell whether the chains mixed"
+	default:
+		c.NoiseNote += "; don't use them, nor the means: the chains did not mix"
 	}
 	c.ObservationNote = f.Predictive.note(schema.Target)
 	c.LevelsNote = levelsNote(schema)

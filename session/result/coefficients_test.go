@@ -372,6 +372,14 @@ func TestCoefficientsWarn(t *testing.T) {
 		rows[0][last] != "rare: few; not mixed: stuck" || !strings.Contains(c.NoiseNote, "don't use them") {
 		t.Errorf("%q, %q, %v %v", c.Warnings, c.NoiseNote, header, rows)
 	}
+	f.Draws = &Draws{Method: mcmc.HMC, Chains: 1, Values: values[:2]}
+	if c, err = f.Coefficients(nil, .95); err != nil || !strings.Contains(c.NoiseNote, "too few to tell") {
+		t.Errorf("%q, %v", c.NoiseNote, err)
+	}
+	f.Draws.Method = mcmc.Trace
+	if c, err = f.Coefficients(nil, .95); err != nil || strings.Contains(c.NoiseNote, "don't use") {
+		t.Errorf("%q, %v", c.NoiseNote, err)
+	}
 }
 
 func TestCoefficientsRefuse(t *testing.T) {
