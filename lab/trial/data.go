@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -141,11 +142,13 @@ func (c *consortium) infer() error {
 // fits refuses files that the schema doesn't fit, all of them at once.
 func (c *consortium) fits() error {
 	var bad []string
+	tail := ""
 	for i, rec := range c.rows {
 		check, err := rec.Check(c.schema)
 		if err != nil {
 			return err
 		}
+		tail = cmp.Or(tail, dataset.LongTail(c.schema.Target.Name, check.Skewness))
 		if check.Usable() {
 			continue
 		}
@@ -165,6 +168,9 @@ func (c *consortium) fits() error {
 	if len(bad) > 0 {
 		return protocol.Fail(protocol.ClassInput, "data: %s; choir schema check SCHEMA FILE lists all",
 			strings.Join(bad, "; "))
+	}
+	if tail != "" {
+		c.warnings = append(c.warnings, tail)
 	}
 	return nil
 }

@@ -87,6 +87,7 @@ func TestOwnFiles(t *testing.T) {
 	}
 	a := file("a.csv", "age,y\n"+strings.Repeat("30,no\n60,yes\n", 40))
 	b := file("b.csv", "y;age\r\n"+strings.Repeat("no;20,5\r\nyes;70\r\n", 40))
+	costs := file("costs.csv", "age,cost\n"+strings.Repeat("30,10\n60,20\n40,15\n50,18\n", 20)+"55,9000\n")
 	other := file("other.csv", "years,y\n3,no\n")
 	schema := file("s.toml", "[target]\ny = [\"no\", \"yes\"]\n[columns]\nage = [0, 110]\n")
 	base := Options{Parties: 2, Nodes: 2, Epsilon: 1, Delta: 1e-5}
@@ -95,9 +96,11 @@ func TestOwnFiles(t *testing.T) {
 		warn   string
 		fails  string
 	}{
-		"schema":    {change: func(o *Options) { o.Data, o.Schema = []string{a, b}, schema }},
-		"inferred":  {change: func(o *Options) { o.Data, o.Target = []string{a, b}, "y" }, warn: "not private"},
-		"number":    {change: func(o *Options) { o.Data, o.Target = []string{a, b}, "age" }, warn: "not private"},
+		"schema":   {change: func(o *Options) { o.Data, o.Schema = []string{a, b}, schema }},
+		"inferred": {change: func(o *Options) { o.Data, o.Target = []string{a, b}, "y" }, warn: "not private"},
+		"number":   {change: func(o *Options) { o.Data, o.Target = []string{a, b}, "age" }, warn: "not private"},
+		"long tail": {change: func(o *Options) { o.Data, o.Target = []string{costs, costs}, "cost" },
+			warn: "has a long tail"},
 		"no target": {change: func(o *Options) { o.Data = []string{a, b} }, fails: "target: name the column"},
 		"too few":   {change: func(o *Options) { o.Data = []string{a} }, fails: "1 files for 2 parties"},
 		"wrong file": {change: func(o *Options) { o.Data, o.Schema = []string{a, other}, schema },
