@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,9 +10,6 @@ import (
 
 // maxSchemaBytes bounds what ParseSchema reads.
 const maxSchemaBytes = 4 << 20
-
-// schemaLabel separates schema hashes from every other hash.
-const schemaLabel = "choir/learn/dataset/schema/v1\x00"
 
 // Canonical returns the one byte form of a valid schema: JSON on one line, fields
 // in the order of the type, no space, shortest decimal floats, no HTML escapes.
@@ -32,15 +28,6 @@ func (s *Schema) Canonical() ([]byte, error) {
 		return nil, schemaErrorf("%d bytes, at most %d", len(b), maxSchemaBytes)
 	}
 	return b, nil
-}
-
-// hash is SHA-256 over a label and the canonical form.
-func (s *Schema) hash() ([32]byte, error) {
-	b, err := s.Canonical()
-	if err != nil {
-		return [32]byte{}, err
-	}
-	return sha256.Sum256(append([]byte(schemaLabel), b...)), nil
 }
 
 // ParseSchema accepts exactly what Canonical emits.

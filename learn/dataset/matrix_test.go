@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -271,4 +273,12 @@ func FuzzLoadCSVMatrix(f *testing.F) {
 			}
 		}
 	})
+}
+
+// writeNPY writes the matrix as <f8 in format 1.0, as numpy.save does.
+func (m *Matrix) writeNPY(w io.Writer) error {
+	if err := (&Array{Shape: []int{m.Rows, m.Cols}, Data: m.Data}).writeNPY(w); err != nil {
+		return fmt.Errorf("dataset: write npy: %w", err)
+	}
+	return nil
 }

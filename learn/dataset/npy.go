@@ -292,11 +292,3 @@ func (h *npyHeader) place(i int) string {
 	}
 	return fmt.Sprintf("row %d, column %d", i/h.shape[1], i%h.shape[1])
 }
-
-// writeNPY writes the matrix as <f8 in format 1.0, as numpy.save does.
-func (m *Matrix) writeNPY(w io.Writer) error {
-	if err := (&Array{Shape: []int{m.Rows, m.Cols}, Data: m.Data}).writeNPY(w); err != nil {
-		return fmt.Errorf("dataset: write npy: %w", err)
-	}
-	return nil
-}

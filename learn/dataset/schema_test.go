@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"crypto/sha256"
 	"errors"
 	"math"
 	"strings"
@@ -190,4 +191,16 @@ func FuzzParseSchema(f *testing.F) {
 			t.Fatalf("accepted %q, emits %q (%v)", b, again, err)
 		}
 	})
+}
+
+// schemaLabel separates schema hashes from every other hash.
+const schemaLabel = "choir/learn/dataset/schema/v1\x00"
+
+// hash is SHA-256 over a label and the canonical form.
+func (s *Schema) hash() ([32]byte, error) {
+	b, err := s.Canonical()
+	if err != nil {
+		return [32]byte{}, err
+	}
+	return sha256.Sum256(append([]byte(schemaLabel), b...)), nil
 }

@@ -53,14 +53,6 @@ func (a Atoms) Draw(u float64) float64 {
 	return 0
 }
 
-// variance is that of the distribution.
-func (a Atoms) variance() (v float64) {
-	for k, w := range a.Weight {
-		v += w * a.At[k] * a.At[k]
-	}
-	return v
-}
-
 // BarkerAcceptance is the probability that Barker's corrected test accepts.
 func (a Atoms) BarkerAcceptance(delta, variance float64) (p float64) {
 	sd := math.Sqrt(variance)
@@ -68,17 +60,6 @@ func (a Atoms) BarkerAcceptance(delta, variance float64) (p float64) {
 		p += w / 2 * (normalCDF((delta+a.At[k])/sd) + normalCDF((delta-a.At[k])/sd))
 	}
 	return p
-}
-
-// cdfError is the largest difference of BarkerAcceptance from the logistic distribution
-// function, on a grid of step 1/100.
-func (a Atoms) cdfError(variance float64) float64 {
-	worst := 0.0
-	for i := range 3001 {
-		d := float64(i) / 100
-		worst = max(worst, math.Abs(a.BarkerAcceptance(d, variance)-1/(1+math.Exp(-d))))
-	}
-	return worst
 }
 
 // PenaltyAcceptance is the probability that the penalty test accepts; variance is above 0.

@@ -126,3 +126,22 @@ func TestDiagnostics(t *testing.T) {
 		t.Errorf("chains at different places are worth %v draws", n)
 	}
 }
+
+// variance is that of the distribution.
+func (a Atoms) variance() (v float64) {
+	for k, w := range a.Weight {
+		v += w * a.At[k] * a.At[k]
+	}
+	return v
+}
+
+// cdfError is the largest difference of BarkerAcceptance from the logistic distribution
+// function, on a grid of step 1/100.
+func (a Atoms) cdfError(variance float64) float64 {
+	worst := 0.0
+	for i := range 3001 {
+		d := float64(i) / 100
+		worst = max(worst, math.Abs(a.BarkerAcceptance(d, variance)-1/(1+math.Exp(-d))))
+	}
+	return worst
+}

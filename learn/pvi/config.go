@@ -241,6 +241,3 @@ func (c Config) Weights() int {
 	}
 	return 0
 }
-
-// conjugate reports whether local updates are exact in closed form under every cavity.
-func (c Config) conjugate() bool { return c.Model == Linear && c.Family == gauss.Full }

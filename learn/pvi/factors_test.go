@@ -2,6 +2,7 @@ package pvi
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -165,4 +166,15 @@ func TestPublishedFactorsTakeTheNoise(t *testing.T) {
 			t.Errorf("coordinate %d: %d units are nobody's", i, x)
 		}
 	}
+}
+
+// factors returns the private factors in a state in raw units: a row for each shard, or, if
+// factors are the party's released updates, a single one. Simulators use them to check the
+// invariant. Except for released ones they are secret.
+func (l *Learner) factors(state []byte) ([][]int64, error) {
+	st, err := l.cfg.decode(kindState, state)
+	if err != nil {
+		return nil, fmt.Errorf("factors: %w", err)
+	}
+	return st.rows, nil
 }

@@ -299,14 +299,3 @@ func (l *Learner) Settle(round int, state, memo []byte) ([]byte, error) {
 	st.round = round
 	return l.cfg.encode(st), nil
 }
-
-// factors returns the private factors in a state in raw units: a row for each shard, or, if
-// factors are the party's released updates, a single one. Simulators use them to check the
-// invariant. Except for released ones they are secret.
-func (l *Learner) factors(state []byte) ([][]int64, error) {
-	st, err := l.cfg.decode(kindState, state)
-	if err != nil {
-		return nil, fmt.Errorf("factors: %w", err)
-	}
-	return st.rows, nil
-}

@@ -1,6 +1,10 @@
 package pvi
 
-import "math"
+import (
+	"math"
+
+	"choir/learn/gauss"
+)
 
 // nonPrivate is the configuration of the reference without privacy for a number of
 // parties: the same model and prior, one factor per party, no clipping, no tie to
@@ -27,3 +31,6 @@ func (c Config) nonPrivate(parties int) Config {
 	}
 	return c
 }
+
+// conjugate reports whether local updates are exact in closed form under every cavity.
+func (c Config) conjugate() bool { return c.Model == Linear && c.Family == gauss.Full }
