@@ -275,3 +275,12 @@ func TestHiddenVarianceIsExact(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// variance is HiddenVariance as a float, within one part in 2^52.
+func (r Release) variance() float64 { return float64(r.PartVariance) * float64(r.Parts) }
+
+// rho returns Sensitivity^2 / (2 HiddenVariance), rounded up: the zCDP parameter of the
+// Gaussian of the same variance, and of one discrete Gaussian ([CKS20], Theorem 4; in any dimension,
+// since integer shifts compose over coordinates). For several parts the deviation of their sum from a
+// discrete Gaussian must be added: see [Epsilon].
+func (r Release) rho() float64 { return rho(float64(r.Sensitivity), r.variance()) }

@@ -113,17 +113,6 @@ func (l *lattice) at(k int) float64 {
 	return 0
 }
 
-// variance returns the variance of the distribution. That of a discrete Gaussian with a small parameter
-// differs from sigma^2.
-func (l *lattice) variance() float64 {
-	var v float64
-	for i, m := range l.mass {
-		z := float64(l.first + i)
-		v += z * z * m
-	}
-	return v
-}
-
 // Masses below tiny may be inaccurate, because they are nearly subnormal or the support was truncated.
 const tiny = 1e-290
 

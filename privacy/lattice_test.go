@@ -202,3 +202,14 @@ func TestNarrowNoiseHasALargeEpsilon(t *testing.T) {
 		}
 	}
 }
+
+// variance returns the variance of the distribution. That of a discrete Gaussian with a small parameter
+// differs from sigma^2.
+func (l *lattice) variance() float64 {
+	var v float64
+	for i, m := range l.mass {
+		z := float64(l.first + i)
+		v += z * z * m
+	}
+	return v
+}

@@ -25,10 +25,6 @@ func (s *Sweep) Begin(chunk uint64, streams []*Stream) {
 	}
 }
 
-// addTo adds the next len(dst) elements of each stream to dst. It panics at the end of
-// the chunk.
-func (s *Sweep) addTo(dst field.Vector) { s.each(dst, add()) }
-
 // SubFrom subtracts the next len(dst) elements of each stream from dst. It panics at
 // the end of the chunk.
 func (s *Sweep) SubFrom(dst field.Vector) { s.each(dst, sub()) }

@@ -4,8 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"choir/crypto/field"
 	"pgregory.net/rapid"
+
+	"choir/crypto/field"
 )
 
 // TestSweepIsTheWholeChunk: windows of any lengths make what AddAll and SubAll make.
@@ -60,3 +61,7 @@ func newSweep(chunk uint64, streams []*Stream) *Sweep {
 	s.Begin(chunk, streams)
 	return s
 }
+
+// addTo adds the next len(dst) elements of each stream to dst. It panics at the end of
+// the chunk.
+func (s *Sweep) addTo(dst field.Vector) { s.each(dst, add()) }

@@ -55,13 +55,3 @@ func lossOf(rounds, factors int, damping float64) (noisyLoss, error) {
 	}
 	return noisyLoss{math.Sqrt(mat.Dot(mean, w) / float64(rounds)), w.RawVector().Data}, nil
 }
-
-// lossLimit is the ratio for infinitely many factors: the root of the mean over s = 0, 1,
-// ..., rounds-1 of (1 + a s)^2.
-func lossLimit(rounds int, damping float64) float64 {
-	sum := 0.0
-	for s := range rounds {
-		sum += (1 + damping*float64(s)) * (1 + damping*float64(s))
-	}
-	return math.Sqrt(sum / float64(rounds))
-}

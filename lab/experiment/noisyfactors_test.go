@@ -196,3 +196,13 @@ func TestNoisyFactorsRun(t *testing.T) {
 		t.Errorf("a run that was ended returned %v", err)
 	}
 }
+
+// lossLimit is the ratio for infinitely many factors: the root of the mean over s = 0, 1,
+// ..., rounds-1 of (1 + a s)^2.
+func lossLimit(rounds int, damping float64) float64 {
+	sum := 0.0
+	for s := range rounds {
+		sum += (1 + damping*float64(s)) * (1 + damping*float64(s))
+	}
+	return math.Sqrt(sum / float64(rounds))
+}

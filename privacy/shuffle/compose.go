@@ -8,20 +8,9 @@ import (
 	"choir/privacy/pld"
 )
 
-// epsilon encloses the epsilon at delta of all rounds together with other steps, adaptively: the rounds
-// and steps may be chosen after earlier results. The other terms bound the epsilon from above only; the
-// lower bound is that of the rounds alone. An upper bound is infinite if none is computed; local
+// Upper bounds the epsilon at delta of all rounds together with other steps from above, adaptively: the
+// rounds and steps may be chosen after earlier results. It is infinite if no bound is computed; local
 // guarantees then hold.
-func epsilon(rounds []Round, others []pld.Term, delta float64, prec pld.Precision) (pld.Span, error) {
-	upper, err := Upper(rounds, others, delta, prec)
-	if err != nil || math.IsInf(upper, 1) {
-		return pld.Span{Upper: upper}, err
-	}
-	lower, err := Lower(rounds, delta, upper, prec)
-	return pld.Span{Lower: math.Min(lower, upper), Upper: upper}, err
-}
-
-// Upper is the upper bound of Epsilon.
 func Upper(rounds []Round, others []pld.Term, delta float64, prec pld.Precision) (float64, error) {
 	tail, err := checked(rounds, delta)
 	if err != nil {

@@ -1,9 +1,10 @@
 // Package shuffle bounds the privacy of shuffled local reports: the adversary sees the multiset of the
 // reports of n users, knows the values of all but one, and wants to know that one.
 //
-// A [Round] describes the randomiser, the number of users, and how they are sampled. [Epsilon] composes
+// A [Round] describes the randomiser, the number of users, and how they are sampled. [Upper] composes
 // rounds, which may differ and may be chosen adaptively, with each other and with other steps, and
-// encloses their epsilon. Upper bounds rest on pairs of distributions that dominate a round:
+// bounds their epsilon from above, [Lower] from below. Upper bounds rest on pairs of distributions that
+// dominate a round:
 //
 //   - any eps0-LDP randomiser: the clones of [FMT23] with the largest probability (Theorem S1);
 //   - k-ary randomised response, also with self-sampling and dummies: Theorem S2, which is [Shuffle],

@@ -274,3 +274,14 @@ func TestImpossibleRounds(t *testing.T) {
 		})
 	}
 }
+
+// epsilon encloses the epsilon at delta of all rounds together with other steps, which bound it from above
+// only: the lower bound is that of the rounds alone.
+func epsilon(rounds []Round, others []pld.Term, delta float64, prec pld.Precision) (pld.Span, error) {
+	upper, err := Upper(rounds, others, delta, prec)
+	if err != nil || math.IsInf(upper, 1) {
+		return pld.Span{Upper: upper}, err
+	}
+	lower, err := Lower(rounds, delta, upper, prec)
+	return pld.Span{Lower: math.Min(lower, upper), Upper: upper}, err
+}
