@@ -370,8 +370,9 @@ func (r *reading) covariance() *mat.SymDense {
 		}
 		whole, own := r.whole(s), math.Sqrt(r.variances[s])
 		k.SetSym(s, s, (before+own*own)/(whole*whole))
-		for t := s + 1; t < len(r.rounds); t++ { // in a later observation is what this round left
-			k.SetSym(s, t, (before+own*r.kept(at))/(whole*r.whole(t)))
+		both := before + own*r.kept(at) // in a later observation is what this round left
+		for t := s + 1; t < len(r.rounds); t++ {
+			k.SetSym(s, t, both/(whole*r.whole(t)))
 		}
 	}
 	return k
