@@ -17,8 +17,8 @@ import (
 	"choir/attack/threat"
 	"choir/host"
 	"choir/internal/parallel"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
-	"choir/learn/pvi"
 	"choir/learn/response"
 	"choir/privacy"
 	"choir/privacy/shuffle"
@@ -358,7 +358,7 @@ type witness struct {
 
 func newWitness(a *app.Shuffle, p *protocol.Plan, party uint32) (*witness, error) {
 	k, columns := a.Survey.Columns[0].Categories, len(a.Survey.Columns)
-	var d pvi.Data
+	var d bayes.Data
 	for i := range int(a.Survey.Records) {
 		value := (i + int(party)) % k
 		for range columns {

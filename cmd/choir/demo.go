@@ -12,6 +12,7 @@ import (
 
 	"choir/cmd/internal/cli"
 	"choir/lab/experiment"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -76,7 +77,7 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 			"statistics (linear regression from sums) or mcmc (draws from the posterior by noisy ratios)")
 	s.StringVar((*string)(&f.Sampler), "sampler", "",
 		"with --method mcmc: trace (the default), penalty, barker, langevin or hmc")
-	s.StringVar(&f.model, "model", string(pvi.Logistic),
+	s.StringVar(&f.model, "model", string(bayes.Logistic),
 		"logistic, linear (by method statistics, unless a strategy is given) "+
 			"or bnn (a network, by strategy optimisation)")
 	s.StringVar(&f.strategy, "strategy", "virtual",
@@ -109,7 +110,7 @@ func (f *demoFlags) complete(cmd *cobra.Command) {
 	cli.Values(cmd, "method", string(experiment.MethodPVI), string(experiment.MethodGlobal),
 		string(experiment.MethodStatistics), string(experiment.MethodMCMC))
 	cli.Values(cmd, "sampler", "trace", "penalty", "barker", "langevin", "hmc")
-	cli.Values(cmd, "model", string(pvi.Logistic), string(pvi.Linear), string(pvi.BNN))
+	cli.Values(cmd, "model", string(bayes.Logistic), string(bayes.Linear), string(bayes.BNN))
 	cli.Values(cmd, "strategy", "virtual", "dataset", "optimisation")
 	cli.Folders(cmd, "out", "resume")
 	cli.FilesOf(cmd, "csv", "data")
@@ -143,7 +144,7 @@ func (a *tools) runDemo(cmd *cobra.Command, f *demoFlags) error {
 	}
 	if !cmd.Flags().Changed("strategy") {
 		f.strategy = ""
-		if f.model == string(pvi.Linear) && !cmd.Flags().Changed("method") {
+		if f.model == string(bayes.Linear) && !cmd.Flags().Changed("method") {
 			f.method = string(experiment.MethodStatistics)
 		}
 	}
@@ -207,7 +208,7 @@ func (a *tools) present(ctx context.Context, out string, to *func(experiment.Pro
 func (f *demoFlags) build(now time.Time) (*experiment.Demo, error) {
 	d := &f.Demo
 	d.Method = experiment.Method(f.method)
-	d.Model = pvi.Model(f.model)
+	d.Model = bayes.Model(f.model)
 	d.Strategy = pvi.StrategyName(f.strategy)
 	if err := d.Validate(); err != nil {
 		return nil, err

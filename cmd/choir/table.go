@@ -7,7 +7,7 @@ import (
 
 	"choir/cmd/internal/cli"
 	"choir/lab/experiment"
-	"choir/learn/pvi"
+	"choir/learn/bayes"
 )
 
 // printResult is the table at the end of a demonstration.
@@ -20,7 +20,7 @@ func printResult(w io.Writer, r *experiment.Result) {
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	score, majority := "test accuracy", "majority class"
-	if r.Model == string(pvi.Linear) {
+	if r.Model == string(bayes.Linear) {
 		score, majority = "test R squared", "mean of the targets"
 	}
 	fmt.Fprintf(t, "\t%s\tmean test log-likelihood\n", score)

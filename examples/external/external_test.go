@@ -16,6 +16,7 @@ import (
 
 	"choir/crypto/channel"
 	"choir/crypto/identity"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/external"
 	"choir/learn/gauss"
@@ -33,7 +34,7 @@ const parties, features, rounds = 3, 4, 3
 // config is logistic regression with two shards a party.
 func config() pvi.Config {
 	return pvi.Config{
-		Model: pvi.Logistic, Family: gauss.MeanField,
+		Model: bayes.Logistic, Family: gauss.MeanField,
 		Strategy: pvi.Virtual{Shards: 2, Fit: pvi.Fit{Steps: 5, LearningRate: 0.05}},
 		Features: features, PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.5, FracBits: 22,
 		DampingBits: 16, Damping: 0.5, DampingDecay: 0.1, Beta: 0.5,
@@ -41,9 +42,9 @@ func config() pvi.Config {
 }
 
 // records are a party's, from a seed.
-func records(party int) pvi.Data {
+func records(party int) bayes.Data {
 	r := mathrand.New(mathrand.NewPCG(uint64(party), 5))
-	var d pvi.Data
+	var d bayes.Data
 	for range 30 {
 		x := []float64{r.Float64()*2 - 1, r.Float64()*2 - 1, r.Float64()*2 - 1, 1}
 		d.X = append(d.X, x...)

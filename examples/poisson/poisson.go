@@ -14,6 +14,7 @@ import (
 	"context"
 	"math"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/model"
 	"choir/learn/pvi"
@@ -101,8 +102,8 @@ type Party struct {
 
 var _ pvi.Outside = Party{}
 
-// NewParty returns a party with one shard for each part of its data (pvi.Data.Split).
-func NewParty(features int, parts []pvi.Data) Party {
+// NewParty returns a party with one shard for each part of its data (bayes.Data.Split).
+func NewParty(features int, parts []bayes.Data) Party {
 	var p Party
 	for _, d := range parts {
 		p.shards = append(p.shards, NewShard(features, d.X, d.Y))

@@ -9,6 +9,7 @@ import (
 	"choir/examples/poisson"
 	"choir/lab/bed"
 	"choir/lab/study"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/model"
@@ -25,16 +26,16 @@ const (
 // exact posterior is that of the mean-field family.
 func config() pvi.Config {
 	return pvi.Config{
-		Model: pvi.External, Parameters: features, Family: gauss.MeanField, Features: features,
+		Model: bayes.External, Parameters: features, Family: gauss.MeanField, Features: features,
 		Strategy:       pvi.Dataset{},
 		PriorPrecision: 1, PrecisionFloor: 1, FracBits: 24, DampingBits: 16, Damping: 0.5,
 	}
 }
 
 // counts are a party's records, from a seed: log rates between 0 and 2.
-func counts(party, rows int) pvi.Data {
+func counts(party, rows int) bayes.Data {
 	r := rand.New(rand.NewPCG(uint64(party), 1))
-	var d pvi.Data
+	var d bayes.Data
 	for range rows {
 		x := 2*r.Float64() - 1
 		d.X = append(d.X, x, 1)
@@ -53,7 +54,7 @@ func draw(r *rand.Rand, rate float64) (n float64) {
 
 // exact returns the moments of the posterior by summation over a grid of 401 x 401
 // weights within 8 standard deviations of the approximation.
-func exact(all pvi.Data, around *pvi.Posterior) (mean, sd [features]float64) {
+func exact(all bayes.Data, around *bayes.Posterior) (mean, sd [features]float64) {
 	const half = 200
 	var total float64
 	var first, second [features]float64
@@ -77,7 +78,7 @@ func exact(all pvi.Data, around *pvi.Posterior) (mean, sd [features]float64) {
 	return mean, sd
 }
 
-func logPosterior(d pvi.Data, slope, bias float64) float64 {
+func logPosterior(d bayes.Data, slope, bias float64) float64 {
 	log := -(slope*slope + bias*bias) / 2
 	for r, y := range d.Y {
 		eta := slope*d.X[features*r] + bias*d.X[features*r+1]
@@ -103,7 +104,7 @@ func TestSessionIsNearTheExactPosterior(t *testing.T) {
 	l := &app.PVI{Version: 1, PVI: config(), Weights: []float64{0.25, 0.25, 0.5},
 		Schema: json.RawMessage(canonical)}
 	r := bed.Run{Name: "poisson", Seed: 1, App: l, Rounds: 12, Transport: study.Memory}
-	var all pvi.Data
+	var all bayes.Data
 	for party, rows := range []int{20, 20, 40} {
 		d := counts(party, rows)
 		r.Parts = append(r.Parts, d)
@@ -111,7 +112,7 @@ func TestSessionIsNearTheExactPosterior(t *testing.T) {
 		all.Y = append(all.Y, d.Y...)
 	}
 	r.Join = func(c app.PartyConfig) (app.Party, error) {
-		c.Outside = poisson.NewParty(features, []pvi.Data{c.Data})
+		c.Outside = poisson.NewParty(features, []bayes.Data{c.Data})
 		return l.Join(c)
 	}
 	o, err := r.Do(t.Context())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -22,7 +23,7 @@ import (
 // the mechanism.
 type Blocks struct {
 	Apps  []app.Spec
-	Parts [][]pvi.Data // by problem and party
+	Parts [][]bayes.Data // by problem and party
 }
 
 var errBlocks = errors.New("problems that do not fit into one session")
@@ -87,9 +88,9 @@ func (b Blocks) Check(p *protocol.Plan) error {
 }
 
 // Posterior implements app.Spec: the first problem's. Each has the others.
-func (b Blocks) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
-	var first *pvi.Posterior
-	err := b.Each(p, state, func(i int, q *pvi.Posterior) error {
+func (b Blocks) Posterior(p *protocol.Plan, state []int64) (*bayes.Posterior, error) {
+	var first *bayes.Posterior
+	err := b.Each(p, state, func(i int, q *bayes.Posterior) error {
 		if i == 0 {
 			first = q
 		}
@@ -99,12 +100,12 @@ func (b Blocks) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, erro
 }
 
 // NoiseAware implements app.Spec: no problem's posterior counts the noise.
-func (b Blocks) NoiseAware(*protocol.Plan, []app.Revealed) (*pvi.Posterior, error) {
+func (b Blocks) NoiseAware(*protocol.Plan, []app.Revealed) (*bayes.Posterior, error) {
 	return nil, fmt.Errorf("%w: several problems in one session", pvi.ErrUncorrected)
 }
 
 // Each shows every problem's posterior.
-func (b Blocks) Each(p *protocol.Plan, state []int64, see func(problem int, q *pvi.Posterior) error) error {
+func (b Blocks) Each(p *protocol.Plan, state []int64, see func(problem int, q *bayes.Posterior) error) error {
 	all := b.models(p)
 	parts, err := all.split(state, all.states())
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"choir/lab/study"
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -15,7 +16,7 @@ import (
 // observations'.
 func weight(sd, clip float64) *app.PVI {
 	return &app.PVI{Version: 1, Schema: []byte("{}"), Weights: []float64{0.25, 0.25, 0.5}, PVI: pvi.Config{
-		Model: pvi.Linear, Family: gauss.Full, Strategy: pvi.Dataset{}, Features: 1,
+		Model: bayes.Linear, Family: gauss.Full, Strategy: pvi.Dataset{}, Features: 1,
 		PriorPrecision: 1, PrecisionFloor: 1, NoiseSD: sd, Clip: clip, FracBits: 20,
 		DampingBits: 16, Damping: 0.5,
 	}}
@@ -27,9 +28,9 @@ type alone struct{ *app.PVI }
 // Check takes every plan.
 func (alone) Check(*protocol.Plan) error { return nil }
 
-func line(slope float64, parties int) (parts []pvi.Data) {
+func line(slope float64, parties int) (parts []bayes.Data) {
 	for i := range parties {
-		d := pvi.Data{}
+		d := bayes.Data{}
 		for j := range 3 {
 			x := float64(i+j) - 1.5
 			d.X, d.Y = append(d.X, x), append(d.Y, slope*x)
@@ -112,10 +113,10 @@ func TestBlocksRefuse(t *testing.T) {
 		name   string
 		blocks Blocks
 	}{
-		{"another clip", Blocks{[]app.Spec{good, other}, [][]pvi.Data{line(1, 3), line(1, 3)}}},
-		{"another grid", Blocks{[]app.Spec{good, fine}, [][]pvi.Data{line(1, 3), line(1, 3)}}},
-		{"a party short", Blocks{[]app.Spec{good, good}, [][]pvi.Data{line(1, 3), line(1, 2)}}},
-		{"no data", Blocks{[]app.Spec{good, good}, [][]pvi.Data{line(1, 3)}}},
+		{"another clip", Blocks{[]app.Spec{good, other}, [][]bayes.Data{line(1, 3), line(1, 3)}}},
+		{"another grid", Blocks{[]app.Spec{good, fine}, [][]bayes.Data{line(1, 3), line(1, 3)}}},
+		{"a party short", Blocks{[]app.Spec{good, good}, [][]bayes.Data{line(1, 3), line(1, 2)}}},
+		{"no data", Blocks{[]app.Spec{good, good}, [][]bayes.Data{line(1, 3)}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -125,7 +126,7 @@ func TestBlocksRefuse(t *testing.T) {
 			}
 		})
 	}
-	b := Blocks{[]app.Spec{good, good}, [][]pvi.Data{line(1, 3), line(1, 3)}}
+	b := Blocks{[]app.Spec{good, good}, [][]bayes.Data{line(1, 3), line(1, 3)}}
 	m := b.models(&protocol.Plan{})
 	if _, err := m.split(make([]int64, 5), m.sums); err == nil {
 		t.Error("a vector that is too long was split")

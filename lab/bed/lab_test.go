@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"choir/lab/study"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/global"
@@ -16,7 +17,7 @@ import (
 )
 
 // data is a small generated task of three parties.
-func data(t *testing.T, features int) (json.RawMessage, []pvi.Data) {
+func data(t *testing.T, features int) (json.RawMessage, []bayes.Data) {
 	t.Helper()
 	g := dataset.DefaultGenerator(false, 1)
 	g.Rows, g.Features = 300, features
@@ -32,12 +33,12 @@ func data(t *testing.T, features int) (json.RawMessage, []pvi.Data) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return json.RawMessage(schema), pvi.Data{X: table.X, Y: table.Y}.Split(3)
+	return json.RawMessage(schema), bayes.Data{X: table.X, Y: table.Y}.Split(3)
 }
 
 func virtual(schema json.RawMessage, features int) *app.PVI {
 	return &app.PVI{Version: 1, Schema: schema, Weights: []float64{0.3, 0.3, 0.4}, PVI: pvi.Config{
-		Model: pvi.Logistic, Family: gauss.MeanField,
+		Model: bayes.Logistic, Family: gauss.MeanField,
 		Strategy: pvi.Virtual{Shards: 5, Fit: pvi.Fit{Steps: 3, LearningRate: 0.05}},
 		Features: features + 1, PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.5, FracBits: 20,
 		DampingBits: 16, Damping: 0.3, Beta: 0.5,
@@ -54,7 +55,7 @@ func TestClearIsTheSession(t *testing.T) {
 	single.PVI.Strategy = pvi.Virtual{Shards: 300, ShardPower: 1, Fit: step}
 	apps := map[string]app.Spec{"virtual": virtual(schema, 4), "a virtual client for every record": single,
 		"global": &app.GlobalVI{Version: 1, Schema: schema,
-			Global: global.Config{Model: pvi.Logistic, Features: 5, PriorPrecision: 1, InitialSD: 0.5,
+			Global: global.Config{Model: bayes.Logistic, Features: 5, PriorPrecision: 1, InitialSD: 0.5,
 				Clip: 2, FracBits: 19,
 				SampleRate: 0.3, Records: 300, MaxRecords: 300, Optimiser: global.Adam, LearningRate: 0.05}}}
 	for name, app := range apps {
@@ -64,7 +65,7 @@ func TestClearIsTheSession(t *testing.T) {
 			var means [][]float64
 			r := Run{Name: name, Seed: 7, App: app, Parts: parts, Rounds: 4, Transport: transport,
 				Dir:   t.TempDir(),
-				Watch: func(_ int, p *pvi.Posterior) error { means = append(means, p.Mean()); return nil }}
+				Watch: func(_ int, p *bayes.Posterior) error { means = append(means, p.Mean()); return nil }}
 			o, err := r.Do(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -92,7 +93,7 @@ func TestClearIsTheSession(t *testing.T) {
 func TestNoiseIsThePlans(t *testing.T) {
 	schema, _ := data(t, 40)
 	app := virtual(schema, 40)
-	app.PVI.Model = pvi.Linear
+	app.PVI.Model = bayes.Linear
 	app.PVI.Family = gauss.Full
 	app.PVI.Strategy = pvi.Dataset{}
 	app.PVI.NoiseSD = 1
@@ -103,7 +104,7 @@ func TestNoiseIsThePlans(t *testing.T) {
 		var sum float64
 		n := 0
 		for rounds := 1; rounds <= 5; rounds++ {
-			r := Run{Name: "noise", Seed: uint64(rounds), App: app, Parts: make([]pvi.Data, 3), Rounds: 1,
+			r := Run{Name: "noise", Seed: uint64(rounds), App: app, Parts: make([]bayes.Data, 3), Rounds: 1,
 				Epsilon: 1, Delta: 1e-5, Transport: transport}
 			o, err := r.Do(t.Context())
 			if err != nil {

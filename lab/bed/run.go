@@ -9,7 +9,7 @@ import (
 
 	"choir/crypto/identity"
 	"choir/lab/study"
-	"choir/learn/pvi"
+	"choir/learn/bayes"
 	"choir/privacy"
 	"choir/protocol"
 	"choir/session/app"
@@ -22,8 +22,8 @@ type Run struct {
 	Name     string // with Seed it determines all randomness
 	Seed     uint64
 	App      app.Spec
-	Parts    []pvi.Data // by party
-	Computes int        // 0: 3
+	Parts    []bayes.Data // by party
+	Computes int          // 0: 3
 	Rounds   int
 	Epsilon  float64 // 0: no noise
 	Delta    float64
@@ -45,7 +45,7 @@ type Run struct {
 	Join func(s app.PartyConfig) (app.Party, error)
 	// Watch is shown the posterior after rounds, all of the first twenty and then ever
 	// fewer, and always the last.
-	Watch    func(round int, p *pvi.Posterior) error
+	Watch    func(round int, p *bayes.Posterior) error
 	WatchAll bool // every round
 	// States, if not nil, is shown the public state after every round.
 	States func(p *protocol.Plan, round int, state []int64) error
@@ -60,7 +60,7 @@ const Clear study.Transport = "clear"
 type Outcome struct {
 	Plan  *protocol.Plan
 	State []int64 // the public state after the last round
-	Last  *pvi.Posterior
+	Last  *bayes.Posterior
 	Trace []app.Revealed // what the rounds revealed
 	Spent study.Spent    // zero without noise
 }

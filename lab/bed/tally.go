@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"choir/lab/study"
-	"choir/learn/pvi"
+	"choir/learn/bayes"
 	"choir/privacy"
 	"choir/protocol"
 	"choir/session/app"
@@ -61,7 +61,7 @@ func (t Tally) sign() (*signed, error) {
 	if len(t.Sums) < 2 || len(t.Sums[0]) == 0 {
 		return nil, fmt.Errorf("%d vectors are nothing to sum", len(t.Sums))
 	}
-	r := Run{Name: t.Name, Seed: t.Seed, Parts: make([]pvi.Data, len(t.Sums)), Computes: 3, Rounds: 1,
+	r := Run{Name: t.Name, Seed: t.Seed, Parts: make([]bayes.Data, len(t.Sums)), Computes: 3, Rounds: 1,
 		Transport: t.Transport, Dir: t.Dir}
 	ts, roster, err := r.terms()
 	if err != nil {

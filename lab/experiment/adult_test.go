@@ -7,6 +7,7 @@ import (
 	mathrand "math/rand/v2"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/pvi"
 )
 
@@ -42,7 +43,7 @@ func TestAdultBalanced(t *testing.T) {
 			Rounds:       15,
 			Epsilon:      1,
 			Delta:        1e-5,
-			Model:        pvi.Logistic,
+			Model:        bayes.Logistic,
 			Strategy:     pvi.NameVirtual,
 			InMemory:     true,
 			NoReferences: true,

@@ -11,9 +11,9 @@ import (
 	"choir/crypto/noise"
 	"choir/internal/config"
 	"choir/lab/bed"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/global"
-	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
 	"choir/session/run"
@@ -153,7 +153,7 @@ func (ad *Advisor) check() error {
 		return protocol.Fail(protocol.ClassInput, "accuracy: the target %q is a number", ad.Schema.Target.Name)
 	}
 	d := Demo{Parties: len(ad.Records), Computes: ad.Computes, Colluders: ad.Colluders, Dropouts: ad.Dropouts,
-		Epsilon: ad.Epsilon, Delta: ad.Delta, Model: pvi.Logistic}
+		Epsilon: ad.Epsilon, Delta: ad.Delta, Model: bayes.Logistic}
 	return d.Validate()
 }
 

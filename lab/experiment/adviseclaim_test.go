@@ -9,8 +9,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
-	"choir/learn/pvi"
 )
 
 // foreign draws data that are not as the advisor's twins: the columns are independent with heavy or skewed
@@ -22,7 +22,7 @@ type foreign struct {
 }
 
 // rows returns n rows of the schema's columns, and the accuracy of the best prediction.
-func (f foreign) rows(s *dataset.Schema, n int, seed uint64) (d pvi.Data, best float64) {
+func (f foreign) rows(s *dataset.Schema, n int, seed uint64) (d bayes.Data, best float64) {
 	r := rand.New(rand.NewPCG(seed, 77))
 	for range n {
 		z := 0.0

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"choir/learn/bayes"
 	"choir/learn/pvi"
 )
 
@@ -23,7 +24,7 @@ type covered struct {
 }
 
 // rows returns n rows.
-func (c covered) rows(n int, seed uint64) (d pvi.Data) {
+func (c covered) rows(n int, seed uint64) (d bayes.Data) {
 	r := rand.New(rand.NewPCG(seed, 4711))
 	for range n {
 		x, all := make([]float64, c.columns), r.NormFloat64()
@@ -167,10 +168,10 @@ func (c covered) trial(t *testing.T) trial {
 
 // choose returns the best setting for what a regression without privacy on train reaches on test, and the
 // first, which is a plan's without any.
-func (ad *Advisor) choose(t *testing.T, train, test pvi.Data) (best, plain Advised) {
+func (ad *Advisor) choose(t *testing.T, train, test bayes.Data) (best, plain Advised) {
 	t.Helper()
 	ad.Worlds, ad.now = 2, time.Now()
-	like := pvi.Config{Model: pvi.Logistic, Features: ad.Schema.Dim(), PriorPrecision: 1}
+	like := pvi.Config{Model: bayes.Logistic, Features: ad.Schema.Dim(), PriorPrecision: 1}
 	q, err := settled(t.Context(), like, train)
 	if err != nil {
 		t.Fatal(err)

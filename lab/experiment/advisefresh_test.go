@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
-	"choir/learn/pvi"
 )
 
 // fresh is a world that writes cells: categories, missing values, and parties that differ.
@@ -24,7 +24,7 @@ type fresh struct {
 // tested is the number of a party whose rows are those of all.
 const tested = -1
 
-func (f fresh) rows(t *testing.T, s *dataset.Schema, n, party int, seed uint64) pvi.Data {
+func (f fresh) rows(t *testing.T, s *dataset.Schema, n, party int, seed uint64) bayes.Data {
 	t.Helper()
 	rec := &dataset.Records{Name: "fresh"}
 	for _, c := range s.Columns {

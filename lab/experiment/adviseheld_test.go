@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"choir/lab/uci"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
-	"choir/learn/pvi"
 )
 
 // heldWorlds draw by other distributions and log-odds than the twins and coveredWorlds.
@@ -60,11 +60,11 @@ type real struct {
 }
 
 // parts returns disjoint random samples of the rows.
-func (f real) parts(seed uint64, sizes ...int) (d []pvi.Data) {
+func (f real) parts(seed uint64, sizes ...int) (d []bayes.Data) {
 	all, dim := rows(f.table), f.schema.Dim()
 	at := rand.New(rand.NewPCG(seed, 815)).Perm(len(all.Y))
 	for _, n := range sizes {
-		var part pvi.Data
+		var part bayes.Data
 		for _, i := range at[:min(n, len(at))] {
 			part.X = append(part.X, all.X[i*dim:(i+1)*dim]...)
 			part.Y = append(part.Y, all.Y[i])

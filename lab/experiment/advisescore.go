@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/session/terms"
@@ -108,10 +109,10 @@ const mostAlone = 3
 
 // alone is the mean score of some parties, each by its own rows, without privacy.
 func (ad *Advisor) alone(ctx context.Context, d *Data, signal float64) (mean Scores, err error) {
-	like := pvi.Config{Model: pvi.Logistic, Features: ad.Schema.Dim(), PriorPrecision: 1}
+	like := pvi.Config{Model: bayes.Logistic, Features: ad.Schema.Dim(), PriorPrecision: 1}
 	linear := !ad.Schema.Classification()
 	if linear {
-		like.Model, like.Family = pvi.Linear, "full"
+		like.Model, like.Family = bayes.Linear, "full"
 		like.NoiseSD = dataset.Twins{Schema: ad.Schema, Signal: signal}.Noise()
 	}
 	n := min(mostAlone, len(d.Parts))

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"choir/internal/config"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
-	"choir/learn/pvi"
 	"choir/learn/response"
 	"choir/learn/table"
 	"choir/protocol"
@@ -106,13 +106,13 @@ func (h *Rehearsal) counting(p *protocol.Plan, made *terms.Rehearsal, out *Count
 }
 
 // parts encodes the parties' rows, those of other parties again for one without a file.
-func (h *Rehearsal) parts(made *terms.Rehearsal, a app.Spec, out *Counted) ([]pvi.Data, error) {
+func (h *Rehearsal) parts(made *terms.Rehearsal, a app.Spec, out *Counted) ([]bayes.Data, error) {
 	schema, err := a.Encoding()
 	if err != nil {
 		return nil, err
 	}
 	least, each := 1, int64(twinRows)
-	fits := func(pvi.Data) error { return nil }
+	fits := func(bayes.Data) error { return nil }
 	if s, ok := a.(*app.Shuffle); ok {
 		least, fits = int(s.Survey.Records), s.Fits
 		each = min(max(int64(least), twinRows), s.Survey.MaxRecords)
@@ -124,7 +124,7 @@ func (h *Rehearsal) parts(made *terms.Rehearsal, a app.Spec, out *Counted) ([]pv
 	if len(twins) > 0 {
 		out.Warnings = append(out.Warnings, "rows that are drawn stand for "+strings.Join(twins, ", "))
 	}
-	d := &Data{Schema: schema, Columns: schema.EncodedColumns(), Parts: make([]pvi.Data, len(made.Parties))}
+	d := &Data{Schema: schema, Columns: schema.EncodedColumns(), Parts: make([]bayes.Data, len(made.Parties))}
 	members := made.Plan.Members[:len(made.Parties)]
 	for i, m := range members {
 		if rec := records[m.Name]; rec != nil {
@@ -150,10 +150,10 @@ func (h *Rehearsal) parts(made *terms.Rehearsal, a app.Spec, out *Counted) ([]pv
 	return d.Parts, nil
 }
 
-func encoded(rec *dataset.Records, schema *dataset.Schema) (pvi.Data, error) {
+func encoded(rec *dataset.Records, schema *dataset.Schema) (bayes.Data, error) {
 	t, err := rec.Encode(schema)
 	if err != nil {
-		return pvi.Data{}, protocol.Fail(protocol.ClassInput, "data: %w", err)
+		return bayes.Data{}, protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
 	return rows(t), nil
 }
@@ -192,7 +192,7 @@ func (h *Rehearsal) count(ctx context.Context, r *demoRun, c *counting, out *Cou
 }
 
 // exactTables are the figures of the same rows without noise.
-func exactTables(a app.Spec, parts []pvi.Data) ([]float64, error) {
+func exactTables(a app.Spec, parts []bayes.Data) ([]float64, error) {
 	l, err := a.(*app.Table).Layout()
 	if err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func values(rows []table.Row) (v []float64) {
 
 // exactReports are the figures of reports of the same rows that are random, or have noise, with
 // probability 2^-32.
-func exactReports(a app.Spec, parts []pvi.Data) ([]float64, error) {
+func exactReports(a app.Spec, parts []bayes.Data) ([]float64, error) {
 	schema, err := a.Encoding()
 	if err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"choir/lab/uci"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
-	"choir/learn/pvi"
 	"choir/protocol"
 )
 
@@ -17,9 +17,9 @@ import (
 type Data struct {
 	Name    string
 	Schema  *dataset.Schema
-	Parts   []pvi.Data // by party
-	Train   pvi.Data   // all parties' rows together
-	Test    pvi.Data
+	Parts   []bayes.Data // by party
+	Train   bayes.Data   // all parties' rows together
+	Test    bayes.Data
 	Columns []string
 	// Warnings are what the operator should know about how the data was read.
 	Warnings []string
@@ -129,7 +129,7 @@ func modelName(linear bool) string {
 	return "logistic"
 }
 
-func rows(t *dataset.Table) pvi.Data { return pvi.Data{X: t.X, Y: t.Y} }
+func rows(t *dataset.Table) bayes.Data { return bayes.Data{X: t.X, Y: t.Y} }
 
 // table reads the records and encodes them.
 func (s Source) table() (*Data, *dataset.Table, error) {
@@ -350,7 +350,7 @@ type Scores struct {
 }
 
 // evaluate scores a posterior on the test rows.
-func (d *Data) evaluate(p *pvi.Posterior, linear bool) (Scores, error) {
+func (d *Data) evaluate(p *bayes.Posterior, linear bool) (Scores, error) {
 	s, err := p.Evaluate(d.Test)
 	if err != nil {
 		return Scores{}, err
@@ -359,7 +359,7 @@ func (d *Data) evaluate(p *pvi.Posterior, linear bool) (Scores, error) {
 }
 
 // scores are the scores of predictions of the test rows.
-func (d *Data) scores(s pvi.Scores, linear bool) Scores {
+func (d *Data) scores(s bayes.Scores, linear bool) Scores {
 	if !linear {
 		return Scores{s.Accuracy, s.LogLikelihood}
 	}

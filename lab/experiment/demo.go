@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"choir/crypto/identity"
+	"choir/learn/bayes"
 	"choir/learn/mcmc"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -28,7 +29,7 @@ type Demo struct {
 	Colluders, Dropouts       int
 	Epsilon, Delta            float64
 	Clip                      float64 // 0: the strategy's default
-	Model                     pvi.Model
+	Model                     bayes.Model
 	Method                    Method           // "": MethodPVI
 	Sampler                   mcmc.Method      // of MethodMCMC; "": mcmc.Trace
 	Strategy                  pvi.StrategyName // "": virtual, or with model bnn optimisation
@@ -100,7 +101,7 @@ func (r *Result) Worse() string {
 	if r.References == (References{}) || !r.References.worse(r.Result) {
 		return ""
 	}
-	return baseline(pvi.Model(r.Model) == pvi.Linear)
+	return baseline(bayes.Model(r.Model) == bayes.Linear)
 }
 
 // demoRun is a demonstration under way.
@@ -246,7 +247,7 @@ func (r *demoRun) origin() (random io.Reader, created time.Time, lifetime time.D
 }
 
 func (r *demoRun) loadData() (err error) {
-	r.Data.Parties, r.Data.Linear = r.Parties, r.Model == pvi.Linear
+	r.Data.Parties, r.Data.Linear = r.Parties, r.Model == bayes.Linear
 	r.data, err = r.Data.Load()
 	return err
 }
@@ -326,7 +327,7 @@ func (r *demoRun) notify(i uint32, n protocol.Notice) {
 // progress is what can be told of a round that is over.
 func (r *demoRun) progress(round uint32, counted int) Progress {
 	return Progress{
-		Linear:  r.Model == pvi.Linear,
+		Linear:  r.Model == bayes.Linear,
 		Phase:   "round",
 		Round:   int(round),
 		Rounds:  r.Rounds,
@@ -344,7 +345,7 @@ func (r *demoRun) tell(p Progress) {
 }
 
 func (r *demoRun) reference() reference {
-	return reference{r.data, r.app, r.plan, r.Model == pvi.Linear, r.Epsilon}
+	return reference{r.data, r.app, r.plan, r.Model == bayes.Linear, r.Epsilon}
 }
 
 func (r *demoRun) scored(raw []int64) (Scores, error) { return r.reference().score(raw) }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/pvi"
 	"choir/session/result"
 )
@@ -23,8 +24,8 @@ func TestModelsOfFewRecords(t *testing.T) {
 		rows, columns int
 		d             Demo
 	}{
-		{"numbers", 300, 5, Demo{Model: pvi.Linear, Method: MethodPVI, Strategy: pvi.NameVirtual, Epsilon: 0.3}},
-		{"trace", 80, 8, Demo{Model: pvi.Logistic, Method: MethodMCMC, Epsilon: 6}},
+		{"numbers", 300, 5, Demo{Model: bayes.Linear, Method: MethodPVI, Strategy: pvi.NameVirtual, Epsilon: 0.3}},
+		{"trace", 80, 8, Demo{Model: bayes.Logistic, Method: MethodMCMC, Epsilon: 6}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -32,7 +33,7 @@ func TestModelsOfFewRecords(t *testing.T) {
 			d := c.d
 			d.Parties, d.Computes, d.Delta, d.NoReferences = 3, 2, 1e-5, true
 			d.Out, d.InMemory = filepath.Join(dir, "out"), true
-			d.Data = Source{Path: filepath.Join(dir, "rows.csv"), Target: "y", Linear: d.Model == pvi.Linear,
+			d.Data = Source{Path: filepath.Join(dir, "rows.csv"), Target: "y", Linear: d.Model == bayes.Linear,
 				Train: 0.8, Seed: 1}
 			if err := os.WriteFile(d.Data.Path, []byte(fewRows(c.rows, c.columns, d.Data.Linear)), 0o600); err != nil {
 				t.Fatal(err)

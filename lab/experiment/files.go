@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"choir/internal/atomicfile"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -30,7 +31,7 @@ type saved struct {
 	Epsilon       float64          `json:"epsilon"`
 	Delta         float64          `json:"delta"`
 	Clip          float64          `json:"clip"`
-	Model         pvi.Model        `json:"model"`
+	Model         bayes.Model      `json:"model"`
 	Strategy      pvi.StrategyName `json:"strategy"`
 	Method        Method           `json:"method,omitempty"`
 	Shards        int              `json:"shards"`

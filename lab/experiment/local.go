@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 
-	"choir/learn/pvi"
+	"choir/learn/bayes"
 	"choir/protocol"
 	"choir/session/app"
 )
@@ -34,7 +34,7 @@ func (r reference) localNoise(ctx context.Context, share bool) (Scores, error) {
 }
 
 func (r reference) alone(ctx context.Context, a app.Spec, p *protocol.Plan,
-	parts []pvi.Data) (Scores, error) {
+	parts []bayes.Data) (Scores, error) {
 	q, err := learnt(ctx, a, p, parts, len(parts), added{})
 	if err != nil {
 		return Scores{}, err
@@ -43,7 +43,8 @@ func (r reference) alone(ctx context.Context, a app.Spec, p *protocol.Plan,
 }
 
 // posterior is what an application learns with the sum in the clear and no joint noise.
-func posterior(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data) (*pvi.Posterior, error) {
+func posterior(ctx context.Context, a app.Spec, p *protocol.Plan,
+	parts []bayes.Data) (*bayes.Posterior, error) {
 	state, err := plainly(ctx, a, p, parts, added{})
 	if err != nil {
 		return nil, err

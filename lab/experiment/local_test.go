@@ -7,6 +7,7 @@ import (
 	mathrand "math/rand/v2"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/pvi"
 	"choir/protocol"
 )
@@ -16,11 +17,11 @@ import (
 // seeded, so the session is a fixed computation; the references' noise is fresh, and they
 // are held to being computed at all.
 func TestOptimisationLearns(t *testing.T) {
-	for model, c := range map[pvi.Model]struct {
+	for model, c := range map[bayes.Model]struct {
 		rounds         int
 		accuracy, loss float64
-	}{pvi.Logistic: {8, 0.74, -0.55}, pvi.BNN: {6, 0.65, -0.65}} { // the majority's share gives .59 and -.68
-		if testing.Short() && model == pvi.BNN { // four times as long as the other
+	}{bayes.Logistic: {8, 0.74, -0.55}, bayes.BNN: {6, 0.65, -0.65}} { // the majority's share gives .59 and -.68
+		if testing.Short() && model == bayes.BNN { // four times as long as the other
 			continue
 		}
 		t.Run(string(model), func(t *testing.T) {
@@ -78,7 +79,7 @@ func TestOptimisationRefuses(t *testing.T) {
 		Rounds:   5,
 		Epsilon:  1,
 		Delta:    1e-5,
-		Model:    pvi.BNN,
+		Model:    bayes.BNN,
 		Strategy: pvi.NameOptimisation,
 	}
 	if err := good.Validate(); err != nil {
@@ -86,7 +87,7 @@ func TestOptimisationRefuses(t *testing.T) {
 	}
 	for name, spoil := range map[string]func(*Demo){
 		"a network of shards":  func(d *Demo) { d.Strategy = pvi.NameVirtual },
-		"linear, record-wise":  func(d *Demo) { d.Model = pvi.Linear },
+		"linear, record-wise":  func(d *Demo) { d.Model = bayes.Linear },
 		"shards of records":    func(d *Demo) { d.Shards = 2 },
 		"a committee":          func(d *Demo) { d.Strategy = pvi.NameBCMSame },
 		"a network, global VI": func(d *Demo) { d.Method = MethodGlobal },

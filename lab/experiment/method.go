@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"choir/crypto/noise"
+	"choir/learn/bayes"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
@@ -29,11 +30,11 @@ const (
 )
 
 // DefaultModel is the model when none is named.
-func (m Method) DefaultModel() pvi.Model {
+func (m Method) DefaultModel() bayes.Model {
 	if m == MethodStatistics {
-		return pvi.Linear
+		return bayes.Linear
 	}
-	return pvi.Logistic
+	return bayes.Logistic
 }
 
 // label names the way of learning in results.
@@ -92,7 +93,7 @@ func (d *Demo) learning(data *Data) terms.LearningConfig {
 // defaultStrategy: one process computes all parties of a demonstration, for which a network's
 // virtual clients take minutes.
 func (d *Demo) defaultStrategy() pvi.StrategyName {
-	if d.Model == pvi.BNN {
+	if d.Model == bayes.BNN {
 		return pvi.NameOptimisation
 	}
 	return pvi.NameVirtual
@@ -135,7 +136,8 @@ func (n added) reader() io.Reader {
 
 // plainly is an application's learning with the sum in the clear, over the given
 // records, which may be one party's alone.
-func plainly(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data, n added) ([]int64, error) {
+func plainly(ctx context.Context, a app.Spec, p *protocol.Plan, parts []bayes.Data,
+	n added) ([]int64, error) {
 	ls, states := make([]app.Party, len(parts)), make([][]byte, len(parts))
 	for i, part := range parts {
 		var err error

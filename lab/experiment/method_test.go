@@ -7,8 +7,8 @@ import (
 	mathrand "math/rand/v2"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/mcmc"
-	"choir/learn/pvi"
 )
 
 // TestMethodsLearn runs both other methods with their references on generated data.
@@ -17,14 +17,14 @@ import (
 func TestMethodsLearn(t *testing.T) {
 	for _, c := range []struct {
 		method         Method
-		model          pvi.Model
+		model          bayes.Model
 		rounds         int
 		accuracy, loss float64
 	}{
 		// The non-private scores here are .80 and .94.
-		{MethodGlobal, pvi.Logistic, 40, 0.74, -0.55},
-		{MethodStatistics, pvi.Linear, 4, 0.85, -1.2},
-		{MethodMCMC, pvi.Logistic, 40, 0.74, -0.55},
+		{MethodGlobal, bayes.Logistic, 40, 0.74, -0.55},
+		{MethodStatistics, bayes.Linear, 4, 0.85, -1.2},
+		{MethodMCMC, bayes.Logistic, 40, 0.74, -0.55},
 	} {
 		if testing.Short() && c.method == MethodMCMC { // as long as all others together
 			continue
@@ -84,7 +84,7 @@ func TestMethodsRefuse(t *testing.T) {
 		Rounds:   5,
 		Epsilon:  1,
 		Delta:    1e-5,
-		Model:    pvi.Logistic,
+		Model:    bayes.Logistic,
 		Method:   MethodGlobal,
 	}
 	if err := good.Validate(); err != nil {
@@ -92,13 +92,13 @@ func TestMethodsRefuse(t *testing.T) {
 	}
 	for name, spoil := range map[string]func(*Demo){
 		"unknown":          func(d *Demo) { d.Method = "magic" },
-		"global, linear":   func(d *Demo) { d.Model = pvi.Linear },
+		"global, linear":   func(d *Demo) { d.Model = bayes.Linear },
 		"statistics":       func(d *Demo) { d.Method = MethodStatistics },
-		"mcmc, linear":     func(d *Demo) { d.Method, d.Model = MethodMCMC, pvi.Linear },
+		"mcmc, linear":     func(d *Demo) { d.Method, d.Model = MethodMCMC, bayes.Linear },
 		"mcmc, drop-outs":  func(d *Demo) { d.Method, d.Dropouts = MethodMCMC, 1 },
 		"mcmc, sampler":    func(d *Demo) { d.Method, d.Sampler = MethodMCMC, "gibbs" },
 		"sampler":          func(d *Demo) { d.Sampler = mcmc.Trace },
-		"statistics, once": func(d *Demo) { d.Method, d.Model, d.Rounds = MethodStatistics, pvi.Linear, 1 },
+		"statistics, once": func(d *Demo) { d.Method, d.Model, d.Rounds = MethodStatistics, bayes.Linear, 1 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := good

@@ -11,6 +11,7 @@ import (
 	"choir/host"
 	"choir/internal/atomicfile"
 	"choir/lab/figure"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/privacy"
@@ -47,7 +48,7 @@ func (r *demoRun) result(rep *run.Report, refs References) (*Result, error) {
 	}
 	said := ""
 	if !r.NoReferences {
-		said = verdict(final, refs, r.Epsilon, r.Model == pvi.Linear, r.method() == MethodStatistics,
+		said = verdict(final, refs, r.Epsilon, r.Model == bayes.Linear, r.method() == MethodStatistics,
 			dataset.LongTail("", dataset.Skewness(r.data.Train.Y)) != "")
 	}
 	return &Result{
@@ -91,11 +92,11 @@ func (r *demoRun) final(rep *run.Report) (Scores, error) {
 	if q == nil {
 		return r.scored(rep.Model)
 	}
-	return r.data.evaluate(q, r.Model == pvi.Linear)
+	return r.data.evaluate(q, r.Model == bayes.Linear)
 }
 
 // aware returns the noise-aware posterior, nil where there is none.
-func (r *demoRun) aware(rep *run.Report) (*pvi.Posterior, error) {
+func (r *demoRun) aware(rep *run.Report) (*bayes.Posterior, error) {
 	if r.plan.Noise == protocol.NoiseNone {
 		return nil, nil
 	}
@@ -185,7 +186,7 @@ func (r *demoRun) write(res *Result, rep *run.Report) error {
 
 // measure is the honest name of Scores.Accuracy.
 func (r *demoRun) measure() string {
-	if r.Model == pvi.Linear {
+	if r.Model == bayes.Linear {
 		return "test_r_squared"
 	}
 	return "test_accuracy"
@@ -222,10 +223,10 @@ func (r *demoRun) curve(res *Result) figure.LearningCurve {
 			ref("trusted aggregator", res.References.TrustedAggregator),
 			ref("local noise", res.References.LocalNoise),
 			ref("party by held-out rows", res.References.BestSingleParty),
-			ref(strings.TrimPrefix(baseline(r.Model == pvi.Linear), "the "), res.References.Majority),
+			ref(strings.TrimPrefix(baseline(r.Model == bayes.Linear), "the "), res.References.Majority),
 		},
 	}
-	if r.Model == pvi.Linear {
+	if r.Model == bayes.Linear {
 		c.Score = "Test R squared"
 	}
 	return c

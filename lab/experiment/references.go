@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"choir/crypto/noise"
+	"choir/learn/bayes"
 	"choir/learn/centre"
 	"choir/learn/pvi"
 	"choir/privacy"
@@ -149,13 +150,13 @@ func (r reference) nonPrivate(ctx context.Context) (Scores, error) {
 
 // fit is the model's posterior on rows in one place, without privacy. Where the plan measures in which frame
 // it learns, rows are in their own.
-func (r reference) fit(ctx context.Context, rows pvi.Data) (*pvi.Posterior, error) {
+func (r reference) fit(ctx context.Context, rows bayes.Data) (*bayes.Posterior, error) {
 	like, ok := r.like()
 	if !ok {
 		p := *r.plan
 		p.Noise = protocol.NoiseNone
 		p.Variance = 0
-		return posterior(ctx, whole(r.app, rows.Rows()), &p, []pvi.Data{rows})
+		return posterior(ctx, whole(r.app, rows.Rows()), &p, []bayes.Data{rows})
 	}
 	if app.CentreRounds(r.app) == 0 || rows.Rows() == 0 {
 		return measured(ctx, like, rows)
@@ -166,7 +167,7 @@ func (r reference) fit(ctx context.Context, rows pvi.Data) (*pvi.Posterior, erro
 	}
 	columns := centre.Of(schema)
 	frame := columns.Exact(rows.X)
-	q, err := measured(ctx, like, pvi.Data{X: columns.Recode(rows.X, frame), Y: rows.Y})
+	q, err := measured(ctx, like, bayes.Data{X: columns.Recode(rows.X, frame), Y: rows.Y})
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +176,7 @@ func (r reference) fit(ctx context.Context, rows pvi.Data) (*pvi.Posterior, erro
 
 // measured is settled, with the noise of an observation that the rows' own residuals tell where a session has
 // rounds that measure it: log-likelihoods of both are of what was learnt, not of the plan's assumption.
-func measured(ctx context.Context, like pvi.Config, rows pvi.Data) (*pvi.Posterior, error) {
+func measured(ctx context.Context, like pvi.Config, rows bayes.Data) (*bayes.Posterior, error) {
 	q, err := settled(ctx, like, rows)
 	if err != nil || like.ResidualFrom == 0 || rows.Rows() < 2 {
 		return q, err
@@ -215,7 +216,7 @@ func (r reference) like() (pvi.Config, bool) {
 	case *app.PVI:
 		return a.PVI, true
 	case *app.MCMC:
-		return pvi.Config{Model: pvi.Logistic, Features: a.MCMC.Features, PriorPrecision: a.MCMC.PriorPrecision},
+		return pvi.Config{Model: bayes.Logistic, Features: a.MCMC.Features, PriorPrecision: a.MCMC.PriorPrecision},
 			true
 	case *app.GlobalVI:
 		return pvi.Config{

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
@@ -60,7 +61,7 @@ func TestReferencesOfRanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	fit := func(measuring int) float64 {
-		c := pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Features: made.Schema.Dim(),
+		c := pvi.Config{Model: bayes.Logistic, Family: gauss.MeanField, Features: made.Schema.Dim(),
 			PriorPrecision: 1, Clip: 1, Strategy: pvi.Virtual{Shards: 10}}
 		r := reference{data: d, app: &app.PVI{Version: 1, PVI: c, Schema: json.RawMessage(canonical),
 			CentreRounds: measuring}, plan: &protocol.Plan{}}
@@ -81,7 +82,7 @@ func TestReferencesOfRanges(t *testing.T) {
 func TestReferenceOfStatistics(t *testing.T) {
 	const n, d = 4000, 3
 	rng := rand.New(rand.NewPCG(4, 4))
-	draw := func() (data pvi.Data) {
+	draw := func() (data bayes.Data) {
 		for range n {
 			a, b := rng.NormFloat64(), rng.NormFloat64()
 			data.X = append(data.X, a, b, 1)
@@ -114,7 +115,7 @@ func TestReferenceOfStatistics(t *testing.T) {
 	if want := explained(least); math.Abs(got.Accuracy-want) > 0.001 {
 		t.Errorf("R squared is %.4f, by least squares %.4f", got.Accuracy, want)
 	}
-	q, err := posterior(t.Context(), r.app, r.plan, []pvi.Data{set.Train})
+	q, err := posterior(t.Context(), r.app, r.plan, []bayes.Data{set.Train})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,8 +140,8 @@ func TestAloneOfDroppedRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := pvi.Config{Model: pvi.Logistic, Family: gauss.MeanField, Features: made.Schema.Dim(), PriorPrecision: 1,
-		Clip: 1, Strategy: pvi.Dataset{}}
+	c := pvi.Config{Model: bayes.Logistic, Family: gauss.MeanField, Features: made.Schema.Dim(),
+		PriorPrecision: 1, Clip: 1, Strategy: pvi.Dataset{}}
 	r := reference{data: d, app: &app.PVI{Version: 1, PVI: c, Schema: json.RawMessage(canonical)},
 		plan: &protocol.Plan{Delta: 1e-5, Rounds: 4, Noise: protocol.NoiseParty}, epsilon: 2}
 	if _, err := r.alonePrivate(); err != nil {
@@ -153,7 +154,7 @@ func TestAloneOfDroppedRows(t *testing.T) {
 func TestReferencesMeasureNoise(t *testing.T) {
 	const n, d, sd = 2000, 3, 0.5
 	rng := rand.New(rand.NewPCG(5, 1))
-	draw := func() (data pvi.Data) {
+	draw := func() (data bayes.Data) {
 		for range n {
 			a, b := rng.NormFloat64(), rng.NormFloat64()
 			data.X = append(data.X, a, b, 1)
@@ -169,7 +170,7 @@ func TestReferencesMeasureNoise(t *testing.T) {
 		{6, -math.Log(2*math.Pi*math.E*sd*sd) / 2},
 		{0, -math.Log(2*math.Pi*16)/2 - sd*sd/32},
 	} {
-		like := pvi.Config{Model: pvi.Linear, Family: gauss.Full, Features: d, PriorPrecision: 1, NoiseSD: 4,
+		like := pvi.Config{Model: bayes.Linear, Family: gauss.Full, Features: d, PriorPrecision: 1, NoiseSD: 4,
 			Strategy: pvi.Dataset{}, ResidualFrom: c.from}
 		r := reference{data: set, linear: true, app: &app.PVI{Version: 1, PVI: like},
 			plan: &protocol.Plan{Rounds: 8}}

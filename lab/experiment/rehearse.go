@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"choir/crypto/identity"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
-	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
 	"choir/session/run"
@@ -98,16 +98,16 @@ func (h *Rehearsal) describe(r *demoRun) (err error) {
 	switch a := r.app.(type) {
 	case *app.PVI:
 		r.Model, r.Strategy = a.PVI.Model, a.PVI.Strategy.Name()
-		if r.Model == pvi.External {
+		if r.Model == bayes.External {
 			return protocol.Fail(protocol.ClassInput, "config: model external is computed by a program of each "+
 				"party's own, which a rehearsal doesn't run")
 		}
 	case *app.GlobalVI:
 		r.Model, r.Method = a.Global.Model, MethodGlobal
 	case *app.Statistics:
-		r.Model, r.Method = pvi.Linear, MethodStatistics
+		r.Model, r.Method = bayes.Linear, MethodStatistics
 	case *app.MCMC:
-		r.Model, r.Method = pvi.Logistic, MethodMCMC
+		r.Model, r.Method = bayes.Logistic, MethodMCMC
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (h *Rehearsal) data(made *terms.Rehearsal, a app.Spec) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{Schema: schema, Columns: schema.EncodedColumns(), Parts: make([]pvi.Data, len(made.Parties))}
+	d := &Data{Schema: schema, Columns: schema.EncodedColumns(), Parts: make([]bayes.Data, len(made.Parties))}
 	d.Warnings = []string{"a rehearsal on one machine: not private, since one process has seen all rows"}
 	switch {
 	case len(twins) == len(made.Parties):
@@ -241,12 +241,12 @@ func (h *Rehearsal) records(made *terms.Rehearsal, schema *dataset.Schema, all i
 }
 
 // again gives party i rows of the known ones, each as often as any other.
-func (h *Rehearsal) again(d *Data, i int, known pvi.Data, each int) error {
+func (h *Rehearsal) again(d *Data, i int, known bayes.Data, each int) error {
 	order, err := dataset.Partition(known.Rows(), h.Seed+uint64(i))
 	if err != nil {
 		return err
 	}
-	var own pvi.Data
+	var own bayes.Data
 	dim := len(d.Columns)
 	for k := range max(1, each) {
 		row := order[0][k%known.Rows()]

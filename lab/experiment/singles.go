@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"choir/crypto/noise"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
@@ -21,7 +22,7 @@ import (
 )
 
 // fitting is a way of learning from one party's rows.
-type fitting func(ctx context.Context, rows pvi.Data) (*pvi.Posterior, error)
+type fitting func(ctx context.Context, rows bayes.Data) (*bayes.Posterior, error)
 
 // singles has every party learn alone. The best is chosen without the test rows: every party
 // holds out a fifth of its training rows, learns from the others, and is ranked by what
@@ -58,7 +59,7 @@ func (r reference) singles(ctx context.Context, best, median *Scores, fit fittin
 
 // holdOut splits every party's rows: four fifths for itself, and what all of them hold out. A
 // party of few rows holds none out, and is ranked by its own too.
-func (r reference) holdOut() (rest []pvi.Data, held pvi.Data) {
+func (r reference) holdOut() (rest []bayes.Data, held bayes.Data) {
 	for _, part := range r.data.Parts {
 		if part.Rows() < 5 {
 			rest = append(rest, part)
@@ -69,7 +70,7 @@ func (r reference) holdOut() (rest []pvi.Data, held pvi.Data) {
 		fifths := part.Split(5)
 		held.X = append(held.X, fifths[0].X...)
 		held.Y = append(held.Y, fifths[0].Y...)
-		var own pvi.Data
+		var own bayes.Data
 		for _, f := range fifths[1:] {
 			own.X = append(own.X, f.X...)
 			own.Y = append(own.Y, f.Y...)
@@ -80,16 +81,16 @@ func (r reference) holdOut() (rest []pvi.Data, held pvi.Data) {
 }
 
 // settled is variational inference on rows in one place.
-func settled(ctx context.Context, like pvi.Config, rows pvi.Data) (*pvi.Posterior, error) {
+func settled(ctx context.Context, like pvi.Config, rows bayes.Data) (*bayes.Posterior, error) {
 	cfg := pvi.Config{Model: like.Model, Family: gauss.MeanField, Features: like.Features,
 		NoiseSD: like.NoiseSD, PriorPrecision: like.PriorPrecision, PrecisionFloor: like.PriorPrecision,
 		FracBits: 24, DampingBits: 16, Damping: 1}
 	fit := pvi.Fit{Steps: 120, LearningRate: 0.08}
-	if cfg.Model == pvi.Linear { // conjugate: one exact round
+	if cfg.Model == bayes.Linear { // conjugate: one exact round
 		fit = pvi.Fit{}
 		cfg.Family = like.Family
 	}
-	if cfg.Model == pvi.BNN {
+	if cfg.Model == bayes.BNN {
 		return settledNetwork(ctx, cfg, like, rows)
 	}
 	cfg.Strategy = pvi.Dataset{Fit: fit}
@@ -115,7 +116,7 @@ const (
 
 // settledNetwork is variational inference of a network on rows in one place, until the rows it learns from
 // are predicted no better.
-func settledNetwork(ctx context.Context, cfg, like pvi.Config, rows pvi.Data) (*pvi.Posterior, error) {
+func settledNetwork(ctx context.Context, cfg, like pvi.Config, rows bayes.Data) (*bayes.Posterior, error) {
 	cfg.Hidden = like.Hidden
 	cfg.Samples = like.Samples
 	cfg.StartSpread = cmp.Or(like.StartSpread, like.PriorSpread)
@@ -126,7 +127,7 @@ func settledNetwork(ctx context.Context, cfg, like pvi.Config, rows pvi.Data) (*
 		return nil, err
 	}
 	raw, state := cfg.Initial(), l.InitialState()
-	var q *pvi.Posterior
+	var q *bayes.Posterior
 	for round, before := 1, math.Inf(-1); round <= networkRounds; round++ {
 		p, err := l.Propose(ctx, round, raw, state)
 		if err != nil {
@@ -167,8 +168,8 @@ func (r reference) alonePrivate() (fitting, error) {
 			return nil, err
 		}
 	}
-	return func(ctx context.Context, rows pvi.Data) (*pvi.Posterior, error) {
-		return learnt(ctx, spec, p, []pvi.Data{rows}, 1,
+	return func(ctx context.Context, rows bayes.Data) (*bayes.Posterior, error) {
+		return learnt(ctx, spec, p, []bayes.Data{rows}, 1,
 			added{full: full, adds: func(int) bool { return full != nil }})
 	}, nil
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"choir/internal/supervise"
-	"choir/learn/pvi"
+	"choir/learn/bayes"
 	"choir/protocol"
 	"choir/session/run"
 )
@@ -116,8 +116,8 @@ func (w *watch) line(name string, line []byte) {
 		return
 	}
 	if e.Event == "scores" && e.LogLikelihood != 0 {
-		s := pvi.Scores{Accuracy: e.Accuracy, RMSE: e.RMSE, LogLikelihood: e.LogLikelihood}
-		of := w.run.data.scores(s, w.run.Model == pvi.Linear)
+		s := bayes.Scores{Accuracy: e.Accuracy, RMSE: e.RMSE, LogLikelihood: e.LogLikelihood}
+		of := w.run.data.scores(s, w.run.Model == bayes.Linear)
 		w.scores[e.Round] = &of
 	}
 	if e.Event != string(protocol.NoteResult) {

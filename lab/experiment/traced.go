@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"choir/learn/bayes"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
@@ -32,7 +33,7 @@ func (m tracedModel) Fold(round uint32, model, sum []int64) ([]int64, error) {
 }
 
 // exported is the posterior that a session leaves: the noise-aware one where there is one.
-func (t traced) exported(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
+func (t traced) exported(p *protocol.Plan, state []int64) (*bayes.Posterior, error) {
 	if p.Noise != protocol.NoiseNone {
 		q, err := result.NoiseAware(p, t.Spec, *t.rounds)
 		if !errors.Is(err, pvi.ErrUncorrected) {
@@ -44,8 +45,8 @@ func (t traced) exported(p *protocol.Plan, state []int64) (*pvi.Posterior, error
 
 // learnt is the posterior that an application would export of learning with the sum in the clear,
 // whose noise is that of so many of the plan's parties.
-func learnt(ctx context.Context, a app.Spec, p *protocol.Plan, parts []pvi.Data, noisy int,
-	n added) (*pvi.Posterior, error) {
+func learnt(ctx context.Context, a app.Spec, p *protocol.Plan, parts []bayes.Data, noisy int,
+	n added) (*bayes.Posterior, error) {
 	t := traced{Spec: a, counted: noisy, rounds: new([]app.Revealed)}
 	state, err := plainly(ctx, t, p, parts, n)
 	if err != nil {

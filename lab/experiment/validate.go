@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"choir/learn/bayes"
 	"choir/learn/mcmc"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -111,27 +112,27 @@ func (d *Demo) checkLearning() error {
 	case m == MethodMCMC && d.Dropouts > 0:
 		return fmt.Errorf("dropouts: method %q needs every party in every round: its noise is part of the "+
 			"acceptance test, and its records of the posterior", m)
-	case m == MethodMCMC && d.Model == pvi.Linear:
+	case m == MethodMCMC && d.Model == bayes.Linear:
 		return fmt.Errorf("model: method %q has %q alone; the posterior of linear regression is by method %q", m,
-			pvi.Logistic, MethodStatistics)
-	case (m == MethodGlobal || m == MethodMCMC) && d.Model != pvi.Logistic:
-		return fmt.Errorf("model: method %q has %q alone", m, pvi.Logistic)
-	case m == MethodStatistics && d.Model != pvi.Linear:
-		return fmt.Errorf("model: method %q has %q alone", m, pvi.Linear)
+			bayes.Logistic, MethodStatistics)
+	case (m == MethodGlobal || m == MethodMCMC) && d.Model != bayes.Logistic:
+		return fmt.Errorf("model: method %q has %q alone", m, bayes.Logistic)
+	case m == MethodStatistics && d.Model != bayes.Linear:
+		return fmt.Errorf("model: method %q has %q alone", m, bayes.Linear)
 	case m == MethodStatistics && d.Rounds == 1:
 		return fmt.Errorf("rounds: method %q takes at least 2: one to find the columns' scales and one to learn", m)
 	case m != MethodPVI:
 		return nil
-	case d.Model != pvi.Logistic && d.Model != pvi.Linear && d.Model != pvi.BNN:
-		return fmt.Errorf("model: %q isn't %q, %q or %q", d.Model, pvi.Logistic, pvi.Linear, pvi.BNN)
+	case d.Model != bayes.Logistic && d.Model != bayes.Linear && d.Model != bayes.BNN:
+		return fmt.Errorf("model: %q isn't %q, %q or %q", d.Model, bayes.Logistic, bayes.Linear, bayes.BNN)
 	case d.Strategy != "" && d.Strategy != pvi.NameVirtual && d.Strategy != pvi.NameDataset &&
 		d.Strategy != pvi.NameOptimisation:
 		return fmt.Errorf("strategy: %q isn't %q, %q or %q", d.Strategy,
 			pvi.NameVirtual, pvi.NameDataset, pvi.NameOptimisation)
-	case d.Model == pvi.BNN && d.Strategy != "" && d.Strategy != pvi.NameOptimisation:
+	case d.Model == bayes.BNN && d.Strategy != "" && d.Strategy != pvi.NameOptimisation:
 		return fmt.Errorf("strategy: model %q has %q alone", d.Model, pvi.NameOptimisation)
-	case d.Model == pvi.Linear && d.Strategy == pvi.NameOptimisation:
-		return fmt.Errorf("strategy: %q is for models %q and %q here", d.Strategy, pvi.Logistic, pvi.BNN)
+	case d.Model == bayes.Linear && d.Strategy == pvi.NameOptimisation:
+		return fmt.Errorf("strategy: %q is for models %q and %q here", d.Strategy, bayes.Logistic, bayes.BNN)
 	case cmp.Or(d.Strategy, d.defaultStrategy()) != pvi.NameVirtual && d.Shards > 1:
 		return fmt.Errorf("shards: %d, but the %s strategy has one factor a party", d.Shards,
 			cmp.Or(d.Strategy, d.defaultStrategy()))

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/pvi"
 )
 
@@ -78,14 +79,14 @@ func TestVerdictOfNumbers(t *testing.T) {
 func TestScoresFromTheAggregatorsLog(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		model pvi.Model
+		model bayes.Model
 		want  Scores
 	}{
-		{"classes", pvi.Logistic, Scores{0.75, -0.5}},
-		{"numbers", pvi.Linear, Scores{0.75, -0.5}}, // 1 - 0.5^2 over a variance of 1
+		{"classes", bayes.Logistic, Scores{0.75, -0.5}},
+		{"numbers", bayes.Linear, Scores{0.75, -0.5}}, // 1 - 0.5^2 over a variance of 1
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := &demoRun{Demo: &Demo{Model: tc.model}, data: &Data{Test: pvi.Data{Y: []float64{-1, 1}}}}
+			r := &demoRun{Demo: &Demo{Model: tc.model}, data: &Data{Test: bayes.Data{Y: []float64{-1, 1}}}}
 			w := &watch{run: r, agg: "agg", scores: map[uint32]*Scores{}}
 			line := `{"event":"scores","round":3,"accuracy":0.75,"rmse":0.5,"log_likelihood":-0.5}`
 			w.line("party", []byte(line))
@@ -108,7 +109,7 @@ func TestNetworkAloneIsTrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	like := pvi.Config{Model: pvi.BNN, Features: d.Schema.Dim(), Hidden: 5, Samples: 2, PriorPrecision: 1,
+	like := pvi.Config{Model: bayes.BNN, Features: d.Schema.Dim(), Hidden: 5, Samples: 2, PriorPrecision: 1,
 		StartSpread: 0.4}
 	q, err := settled(t.Context(), like, d.Train)
 	if err != nil {

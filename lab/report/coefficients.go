@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"choir/learn/pvi"
+	"choir/learn/bayes"
 	"choir/session/result"
 )
 
@@ -19,7 +19,7 @@ func (p *Page) coefficientTable(c *result.Coefficients) {
 		Head: []string{"column", "mean", "95 % interval from", "to"}}}
 	s.Text = []string{fmt.Sprintf("Change of %s for one unit of a column, on the original scale of the columns.",
 		c.Target)}
-	if c.Model == pvi.Logistic {
+	if c.Model == bayes.Logistic {
 		s.Text = []string{fmt.Sprintf("Change of the log-odds of %s=%s for one unit of a column, on the original "+
 			"scale of the columns; for a category, against a row with none of the column's categories.", c.Target,
 			c.Positive)}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"choir/lab/experiment"
+	"choir/learn/bayes"
 	"choir/learn/pvi"
 )
 
@@ -84,7 +85,7 @@ func write(t *testing.T, dir, name string, v any) {
 }
 
 // demonstration runs a small one and returns its folder.
-func demonstration(t *testing.T, m pvi.Model) string {
+func demonstration(t *testing.T, m bayes.Model) string {
 	t.Helper()
 	dir := t.TempDir()
 	d := experiment.Demo{Parties: 3, Computes: 2, Rounds: 2, Epsilon: 1, Delta: 1e-5, Model: m,
@@ -97,7 +98,7 @@ func demonstration(t *testing.T, m pvi.Model) string {
 }
 
 func TestDemonstration(t *testing.T) {
-	dir := demonstration(t, pvi.Logistic)
+	dir := demonstration(t, bayes.Logistic)
 	html := of(t, dir)
 	has(t, html, "Demonstration", "secure sum (this session)", "Learning curve", "<svg viewBox=",
 		"Coefficients", "intercept", "Change of the log-odds of y=1 for one unit",
@@ -110,10 +111,10 @@ func TestDemonstration(t *testing.T) {
 		t.Error("the same folder gives another report")
 	}
 	t.Run("network", func(t *testing.T) {
-		has(t, of(t, demonstration(t, pvi.BNN)), "Posterior", "privacy noise not included", "not linear")
+		has(t, of(t, demonstration(t, bayes.BNN)), "Posterior", "privacy noise not included", "not linear")
 	})
 	t.Run("linear", func(t *testing.T) {
-		html := of(t, demonstration(t, pvi.Linear))
+		html := of(t, demonstration(t, bayes.Linear))
 		has(t, html, "mean of the targets", "test R squared", "Learning curve", "Change of y for one unit")
 		if strings.Contains(html, "majority class") {
 			t.Error("a linear model is reported in a classifier's words")
@@ -176,12 +177,12 @@ func TestHostileNames(t *testing.T) {
 
 // TestMissingParts: every part of a session's folder may be absent.
 func TestMissingParts(t *testing.T) {
-	dir := demonstration(t, pvi.Logistic)
+	dir := demonstration(t, bayes.Logistic)
 	for _, name := range []string{"rounds.csv", "model.json", "transcript/transcript.bin",
 		"transcript/plan.choir", "result.json"} {
 		t.Run(name, func(t *testing.T) {
 			if name == "result.json" {
-				dir = demonstration(t, pvi.Logistic)
+				dir = demonstration(t, bayes.Logistic)
 			}
 			if err := os.Remove(filepath.Join(dir, name)); err != nil {
 				t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 
 	"choir/crypto/identity"
 	"choir/internal/atomicfile"
-	"choir/learn/pvi"
+	"choir/learn/bayes"
 	"choir/protocol"
 	"choir/session/run"
 	"choir/transport/natsbus"
@@ -169,7 +169,7 @@ func (c *consortium) Show() string {
 
 // opaque reports whether a model has no coefficients of columns.
 func opaque(model string) bool {
-	return model == string(pvi.BNN) || model == string(pvi.External)
+	return model == string(bayes.BNN) || model == string(bayes.External)
 }
 
 // Lifetime is the plan's, for the templates.

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/internal/absent"
 	"choir/learn/pvi"
@@ -31,8 +32,8 @@ func grid() (g fixedpoint.Grid, clip float64, bound uint64) {
 	return fixedpoint.Grid{FracBits: 20}, 0.25, 1 << 18
 }
 
-func draw(rnd *rand.Rand, rows int) pvi.Data {
-	var d pvi.Data
+func draw(rnd *rand.Rand, rows int) bayes.Data {
+	var d bayes.Data
 	for range rows {
 		d.X = append(d.X, 0.4+0.1*rnd.NormFloat64(), 1, 0, -0.1+0.05*rnd.NormFloat64(), rnd.NormFloat64(), 1)
 		d.Y = append(d.Y, 1)
@@ -67,7 +68,7 @@ func TestSumIsBounded(t *testing.T) {
 		groups := rapid.IntRange(1, 9).Draw(t, "groups")
 		value := rapid.OneOf(rapid.Float64Range(-1e6, 1e6), rapid.Just(absent.Number()))
 		x := rapid.SliceOfN(value, rows*features, rows*features).Draw(t, "x")
-		d := pvi.Data{X: x, Y: make([]float64, rows)}
+		d := bayes.Data{X: x, Y: make([]float64, rows)}
 		state := make([]int64, StateLen(ward()))
 		for i := range state {
 			state[i] = rapid.Int64Range(-1e6, 1e6).Draw(t, "state")
@@ -169,7 +170,7 @@ func TestWeights(t *testing.T) {
 func TestSample(t *testing.T) {
 	rnd := rand.NewChaCha8([32]byte{7})
 	const n = 4000
-	var d pvi.Data
+	var d bayes.Data
 	for i := range n {
 		d.X = append(d.X, float64(i), 1)
 		d.Y = append(d.Y, float64(i%2))
@@ -189,7 +190,7 @@ func TestSample(t *testing.T) {
 	if _, err := Sample(d, 0.5, strings.NewReader("short")); err == nil {
 		t.Error("no error of a reader that ends")
 	}
-	if none, err := Sample(pvi.Data{}, 0.5, rnd); err != nil || none.Rows() != 0 {
+	if none, err := Sample(bayes.Data{}, 0.5, rnd); err != nil || none.Rows() != 0 {
 		t.Errorf("%d of no records, %v", none.Rows(), err)
 	}
 }
@@ -231,7 +232,7 @@ func TestRounds(t *testing.T) {
 
 // measured is the state after so many rounds of records of two ranged columns, with normal noise of this
 // standard deviation in clips.
-func measured(t *testing.T, c Columns, d pvi.Data, rounds int, noise float64, rnd *rand.Rand) []int64 {
+func measured(t *testing.T, c Columns, d bayes.Data, rounds int, noise float64, rnd *rand.Rand) []int64 {
 	t.Helper()
 	g, clip, bound := grid()
 	state := make([]int64, StateLen(ward()))
@@ -254,8 +255,8 @@ func measured(t *testing.T, c Columns, d pvi.Data, rounds int, noise float64, rn
 }
 
 // at makes records whose first two ranged columns have these positions and deviations.
-func at(rnd *rand.Rand, rows int, mean, sd [2]float64) pvi.Data {
-	var d pvi.Data
+func at(rnd *rand.Rand, rows int, mean, sd [2]float64) bayes.Data {
+	var d bayes.Data
 	for range rows {
 		x := [2]float64{mean[0] + sd[0]*rnd.NormFloat64(), mean[1] + sd[1]*rnd.NormFloat64()}
 		d.X = append(d.X, x[0], 1, 0, 0.375+0.625*x[1], rnd.NormFloat64(), 1)
@@ -395,7 +396,7 @@ func TestFold(t *testing.T) {
 		round int
 		sum   []int64
 		want  error
-	}{"short": {1, sum[1:], pvi.ErrShape}, "none": {0, sum, pvi.ErrShape}, "late": {8, sum, pvi.ErrShape},
+	}{"short": {1, sum[1:], bayes.ErrShape}, "none": {0, sum, bayes.ErrShape}, "late": {8, sum, bayes.ErrShape},
 		"large": {1, slices.Repeat([]int64{math.MaxInt64}, len(sum)), pvi.ErrOverflow}} {
 		if _, err := Fold(state, bad.round, 7, bad.sum); !errors.Is(err, bad.want) {
 			t.Errorf("%s: %v", name, err)

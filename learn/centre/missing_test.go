@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/internal/absent"
-	"choir/learn/pvi"
 )
 
 // TestMissing: numbers that are missing don't move a frame: with a quarter of each column missing its centres
@@ -17,7 +17,7 @@ func TestMissing(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 1))
 	means, sds := [2]float64{-0.8, 0.5}, [2]float64{0.1, 0.3}
 	d := at(rnd, 4000, means, sds)
-	middle := pvi.Data{X: append([]float64(nil), d.X...), Y: d.Y}
+	middle := bayes.Data{X: append([]float64(nil), d.X...), Y: d.Y}
 	for i := 0; i < len(d.X); i += features {
 		for _, col := range c.columns {
 			if rnd.IntN(4) == 0 {
@@ -25,7 +25,7 @@ func TestMissing(t *testing.T) {
 			}
 		}
 	}
-	off := func(d pvi.Data) (worst float64) {
+	off := func(d bayes.Data) (worst float64) {
 		f := c.Frame(measured(t, c, d, 5, 0, rnd), 0)
 		exact := c.Exact(d.X)
 		for j, m := range means {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/bayes"
 	"choir/learn/internal/absent"
 	"choir/learn/internal/coin"
 	"choir/learn/pvi"
@@ -12,13 +13,13 @@ import (
 
 // Sample draws each record with this probability by rand, which must be secret, as a round of a method that
 // samples does. At rate 1 it reads nothing. Errors: rand's.
-func Sample(d pvi.Data, rate float64, rand io.Reader) (pvi.Data, error) {
+func Sample(d bayes.Data, rate float64, rand io.Reader) (bayes.Data, error) {
 	if rate >= 1 {
 		return d, nil
 	}
 	drawn, err := coin.New(rate).Draw(d.Rows(), rand)
 	if err != nil {
-		return pvi.Data{}, err
+		return bayes.Data{}, err
 	}
 	return d.Pick(drawn), nil
 }
@@ -27,7 +28,7 @@ func Sample(d pvi.Data, rate float64, rand io.Reader) (pvi.Data, error) {
 // the view. Each record is in one of at most groups groups, whose mean has norm at most clip, and at most
 // bound in units of the grid. A missing number is where the sums before have the column's mean. It returns
 // the share of groups that were clipped.
-func (v View) Sum(sum []int64, d pvi.Data, groups int, grid fixedpoint.Grid, clip float64,
+func (v View) Sum(sum []int64, d bayes.Data, groups int, grid fixedpoint.Grid, clip float64,
 	bound uint64) (clipped float64, err error) {
 	c := v.of
 	terms := pvi.NewTerms(grid, clip, bound)

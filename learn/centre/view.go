@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 )
@@ -33,11 +34,11 @@ func StateLen(s *dataset.Schema) int { return stages * (1 + Dim(s)) }
 func stage(round, rounds int) int { return (round - 1) * min(stages, rounds) / rounds }
 
 // Fold returns the state after the sum of a measuring round, from 1 to rounds.
-// Errors: pvi.ErrShape, pvi.ErrOverflow.
+// Errors: bayes.ErrShape, pvi.ErrOverflow.
 func Fold(state []int64, round, rounds int, sum []int64) ([]int64, error) {
 	size := len(state) / stages
 	if size-1 > len(sum) || round < 1 || round > rounds {
-		return nil, fmt.Errorf("round %d of %d that measure: %w", round, rounds, pvi.ErrShape)
+		return nil, fmt.Errorf("round %d of %d that measure: %w", round, rounds, bayes.ErrShape)
 	}
 	next := slices.Clone(state)
 	of := next[stage(round, rounds)*size:][:size]

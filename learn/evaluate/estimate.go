@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"choir/learn/pvi"
+	"choir/learn/bayes"
 )
 
 // Interval is an estimate with its central 95 % interval, which includes the privacy noise.
@@ -55,7 +55,7 @@ const z95 = 1.959963984540054
 // squared, u the unit of the sum. RMSE is in units of the encoded target.
 func (c *Config) Estimate(sum []int64, variance float64, t Target, u int64) (Point, error) {
 	if len(sum) < c.Dim() || u < 1 {
-		return Point{}, fmt.Errorf("evaluation: %d coordinates of %d: %w", len(sum), c.Dim(), pvi.ErrShape)
+		return Point{}, fmt.Errorf("evaluation: %d coordinates of %d: %w", len(sum), c.Dim(), bayes.ErrShape)
 	}
 	noise := math.Sqrt(variance) / (2 * float64(u)) // of a coordinate that is 2 units wide
 	at := func(i int, width float64) float64 { return float64(sum[i]) / (width * float64(u)) }

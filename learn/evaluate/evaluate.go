@@ -13,7 +13,7 @@ import (
 	"math"
 	"math/bits"
 
-	"choir/learn/pvi"
+	"choir/learn/bayes"
 )
 
 // ErrConfig is in the chain of every error about a configuration.
@@ -107,7 +107,7 @@ func (c *Config) Dim() int { return 3 + 2*c.Bins }
 
 // Split divides records by their position. It holds none out if none would be left to learn
 // from. A record that is replaced in place stays on its side and moves no other.
-func (c *Config) Split(d pvi.Data) (train, held pvi.Data) {
+func (c *Config) Split(d bayes.Data) (train, held bayes.Data) {
 	n := d.Rows()
 	if n == 0 {
 		return d, held
@@ -122,7 +122,7 @@ func (c *Config) Split(d pvi.Data) (train, held pvi.Data) {
 		to.Y = append(to.Y, d.Y[i])
 	}
 	if train.Rows() == 0 {
-		return d, pvi.Data{}
+		return d, bayes.Data{}
 	}
 	return train, held
 }
@@ -163,9 +163,9 @@ type Target struct {
 }
 
 // Sum adds the scores of held-out records under a posterior, in units of u.
-func (c *Config) Sum(sum []int64, q *pvi.Posterior, held pvi.Data, t Target, u int64) error {
+func (c *Config) Sum(sum []int64, q *bayes.Posterior, held bayes.Data, t Target, u int64) error {
 	if len(sum) < c.Dim() {
-		return fmt.Errorf("evaluation: %d coordinates of %d: %w", len(sum), c.Dim(), pvi.ErrShape)
+		return fmt.Errorf("evaluation: %d coordinates of %d: %w", len(sum), c.Dim(), bayes.ErrShape)
 	}
 	n := min(held.Rows(), c.Records)
 	for i := range n {
@@ -207,7 +207,7 @@ type scores struct {
 	residual float64 // observed less predicted; 0 for a number
 }
 
-func (c *Config) score(t Target, p pvi.Prediction, y float64) scores {
+func (c *Config) score(t Target, p bayes.Prediction, y float64) scores {
 	if !t.Binary {
 		z := (y - p.Mean) / p.SD
 		e := (y - p.Mean) / t.Half

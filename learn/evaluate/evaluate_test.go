@@ -8,16 +8,16 @@ import (
 
 	"pgregory.net/rapid"
 
+	"choir/learn/bayes"
 	"choir/learn/evaluate"
 	"choir/learn/gauss"
-	"choir/learn/pvi"
 )
 
 func config() *evaluate.Config {
 	return &evaluate.Config{Every: 3, HeldOut: 0.25, Bins: 4, Low: -3, Records: 1000, Seed: 1}
 }
 
-func posterior(t rapid.TB, model pvi.Model, mean ...float64) *pvi.Posterior {
+func posterior(t rapid.TB, model bayes.Model, mean ...float64) *bayes.Posterior {
 	t.Helper()
 	natural := slices.Clone(mean)
 	for i := range natural {
@@ -26,8 +26,8 @@ func posterior(t rapid.TB, model pvi.Model, mean ...float64) *pvi.Posterior {
 	for range mean {
 		natural = append(natural, -50)
 	}
-	like := pvi.Likelihood{Model: model, Family: gauss.MeanField, Features: len(mean)}
-	if model == pvi.Linear {
+	like := bayes.Likelihood{Model: model, Family: gauss.MeanField, Features: len(mean)}
+	if model == bayes.Linear {
 		like.NoiseSD = 0.5
 	}
 	q, err := like.Posterior(natural)
@@ -77,7 +77,7 @@ func TestRounds(t *testing.T) {
 // TestSplit: the share is held, positions alone decide, and appended records move no other.
 func TestSplit(t *testing.T) {
 	c := config()
-	d := pvi.Data{}
+	d := bayes.Data{}
 	for i := range 4000 {
 		d.X = append(d.X, float64(i), 1)
 		d.Y = append(d.Y, float64(i%2))
@@ -87,7 +87,7 @@ func TestSplit(t *testing.T) {
 	if n := held.Rows(); math.Abs(float64(n)-1000) > 165 || train.Rows()+n != 4000 {
 		t.Errorf("%d of 4000 held out, want 1000", n)
 	}
-	_, first := c.Split(pvi.Data{X: d.X[:4000], Y: d.Y[:2000]})
+	_, first := c.Split(bayes.Data{X: d.X[:4000], Y: d.Y[:2000]})
 	if !slices.Equal(first.X, held.X[:len(first.X)]) {
 		t.Error("records that were added moved others")
 	}
@@ -96,11 +96,11 @@ func TestSplit(t *testing.T) {
 	if _, again := other.Split(d); slices.Equal(again.X, held.X) {
 		t.Error("another seed holds the same records out")
 	}
-	if train, held = c.Split(pvi.Data{}); train.Rows()+held.Rows() != 0 {
+	if train, held = c.Split(bayes.Data{}); train.Rows()+held.Rows() != 0 {
 		t.Error("records from nothing")
 	}
 	for n := 1; n < 20; n++ {
-		if train, _ := c.Split(pvi.Data{X: d.X[:2*n], Y: d.Y[:n]}); train.Rows() == 0 {
+		if train, _ := c.Split(bayes.Data{X: d.X[:2*n], Y: d.Y[:n]}); train.Rows() == 0 {
 			t.Errorf("none of %d records is left to learn from", n)
 		}
 	}
@@ -113,27 +113,27 @@ func TestSensitivity(t *testing.T) {
 		c := config()
 		c.Bins = rapid.IntRange(1, 6).Draw(t, "bins")
 		c.Records = rapid.IntRange(1, 5).Draw(t, "records")
-		model := rapid.SampledFrom([]pvi.Model{pvi.Logistic, pvi.Linear}).Draw(t, "model")
+		model := rapid.SampledFrom([]bayes.Model{bayes.Logistic, bayes.Linear}).Draw(t, "model")
 		q := posterior(t, model, rapid.Float64Range(-20, 20).Draw(t, "w"), rapid.Float64Range(-9, 9).Draw(t, "b"))
-		target := evaluate.Target{Binary: model == pvi.Logistic, Half: 2}
+		target := evaluate.Target{Binary: model == bayes.Logistic, Half: 2}
 		sensitivity := rapid.Uint64Range(4, 1<<40).Draw(t, "sensitivity")
 		u := evaluate.Unit(sensitivity)
-		draw := func(d *pvi.Data) {
+		draw := func(d *bayes.Data) {
 			d.X = append(d.X, rapid.Float64Range(-3, 3).Draw(t, "x"), 1)
 			d.Y = append(d.Y, float64(rapid.IntRange(0, 1).Draw(t, "y")))
 		}
-		var d pvi.Data
+		var d bayes.Data
 		for range rapid.IntRange(1, 7).Draw(t, "rows") {
 			draw(&d)
 		}
-		var other pvi.Data
+		var other bayes.Data
 		draw(&other)
 		at := rapid.IntRange(0, d.Rows()-1).Draw(t, "at")
-		changed := pvi.Data{X: slices.Clone(d.X), Y: slices.Clone(d.Y)}
+		changed := bayes.Data{X: slices.Clone(d.X), Y: slices.Clone(d.Y)}
 		copy(changed.X[2*at:], other.X)
 		changed.Y[at] = other.Y[0]
 		sums := [2][]int64{make([]int64, c.Dim()), make([]int64, c.Dim())}
-		for i, data := range []pvi.Data{d, changed} {
+		for i, data := range []bayes.Data{d, changed} {
 			if err := c.Sum(sums[i], q, data, target, u); err != nil {
 				t.Fatal(err)
 			}
@@ -158,11 +158,11 @@ func TestSensitivity(t *testing.T) {
 func TestSensitivityIsReached(t *testing.T) {
 	c := config()
 	c.Bins = 1
-	q := posterior(t, pvi.Logistic, 40)
+	q := posterior(t, bayes.Logistic, 40)
 	u := evaluate.Unit(1 << 30)
 	sums := [2][]int64{make([]int64, c.Dim()), make([]int64, c.Dim())}
 	for i, x := range []float64{3, -3} {
-		if err := c.Sum(sums[i], q, pvi.Data{X: []float64{x}, Y: []float64{1}}, evaluate.Target{Binary: true},
+		if err := c.Sum(sums[i], q, bayes.Data{X: []float64{x}, Y: []float64{1}}, evaluate.Target{Binary: true},
 			u); err != nil {
 			t.Fatal(err)
 		}
@@ -192,10 +192,10 @@ func TestEstimate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	c := config()
 	c.Bins = 2
-	q := posterior(t, pvi.Logistic, 2, 0.3)
+	q := posterior(t, bayes.Logistic, 2, 0.3)
 	const u = 1 << 20
-	draw := func(n int) pvi.Data {
-		var d pvi.Data
+	draw := func(n int) bayes.Data {
+		var d bayes.Data
 		for range n {
 			x := rng.NormFloat64()
 			y := 0.0
@@ -275,8 +275,8 @@ func TestSwamped(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	c := config()
 	c.Low, c.High = -20, 5
-	q := posterior(t, pvi.Linear, 1, 0)
-	var d pvi.Data
+	q := posterior(t, bayes.Linear, 1, 0)
+	var d bayes.Data
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 900 {
 		x := rng.Float64()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 )
@@ -40,13 +41,13 @@ type answerHeader struct {
 
 // Records are the party's data as the program sees it.
 type Records struct {
-	Data    pvi.Data
+	Data    bayes.Data
 	Columns []string
 	Classes []string
 }
 
 // writeRequest writes a round's request. Records are assigned to shards as in
-// pvi.Data.Split.
+// bayes.Data.Split.
 func writeRequest(w io.Writer, c pvi.Config, r Records, ask pvi.OutsideWork) error {
 	head, err := json.Marshal(header{Version: version, Round: ask.Round, Shards: len(ask.Cavity),
 		Dim: c.Dim(), Weights: c.Weights(),

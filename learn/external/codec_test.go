@@ -8,13 +8,13 @@ import (
 	"slices"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
-	"choir/learn/pvi"
 )
 
 func TestRequest(t *testing.T) {
 	var b bytes.Buffer
-	records := Records{Data: pvi.Data{X: []float64{1, 2, 3, 4, 5, 6}, Y: []float64{0, 1, 1}},
+	records := Records{Data: bayes.Data{X: []float64{1, 2, 3, 4, 5, 6}, Y: []float64{0, 1, 1}},
 		Columns: []string{"a", "bias"}, Classes: []string{"no", "yes"}}
 	if err := writeRequest(&b, config(), records, work()); err != nil {
 		t.Fatal(err)
@@ -49,9 +49,9 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// The program gets the same shard of a record as pvi.Data.Split.
+// The program gets the same shard of a record as bayes.Data.Split.
 func TestRequestShards(t *testing.T) {
-	d := pvi.Data{X: make([]float64, 14), Y: []float64{0, 1, 2, 3, 4, 5, 6}}
+	d := bayes.Data{X: make([]float64, 14), Y: []float64{0, 1, 2, 3, 4, 5, 6}}
 	for k, shard := range d.Split(2) {
 		for _, y := range shard.Y {
 			if int(y)%2 != k {

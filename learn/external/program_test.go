@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
@@ -70,7 +71,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 // config is a model of 3 weights over 2 columns in 2 shards.
 func config() pvi.Config {
 	return pvi.Config{
-		Model: pvi.External, Family: gauss.MeanField, Strategy: pvi.Virtual{Shards: 2},
+		Model: bayes.External, Family: gauss.MeanField, Strategy: pvi.Virtual{Shards: 2},
 		Features: 2, Parameters: 3, PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.5,
 		FracBits: 20, DampingBits: 16, Damping: 0.5,
 	}
@@ -89,7 +90,7 @@ func run(t *testing.T, behaviour string, timeout time.Duration, stderr io.Writer
 	}
 	p, err := New(Config{Command: []string{exe, "program", behaviour}, Timeout: timeout, Stderr: stderr},
 		config(),
-		Records{Data: pvi.Data{X: []float64{1, 2, 3, 4, 5, 6}, Y: []float64{10, 20, 30}},
+		Records{Data: bayes.Data{X: []float64{1, 2, 3, 4, 5, 6}, Y: []float64{10, 20, 30}},
 			Columns: []string{"a", "bias"}})
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +154,7 @@ func TestProgramIsCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := New(Config{Command: []string{exe, "program", "hangs"}}, config(),
-		Records{Data: pvi.Data{X: []float64{1, 2}, Y: []float64{10}}})
+		Records{Data: bayes.Data{X: []float64{1, 2}, Y: []float64{10}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,12 @@ import (
 	"slices"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/pvi"
 )
 
 // attend runs parties that count in the rounds that sets name, from 0, and returns what rounds revealed.
-func attend(t *testing.T, c Config, parts []pvi.Data, sets [][]int, sd float64) []pvi.Observation {
+func attend(t *testing.T, c Config, parts []bayes.Data, sets [][]int, sd float64) []pvi.Observation {
 	t.Helper()
 	r := rand.New(rand.NewPCG(13, 14))
 	units := math.Ldexp(sd, int(c.FracBits))
@@ -58,8 +59,8 @@ func TestAbsentParties(t *testing.T) {
 			sets = append(sets, [][]int{{1}, {0, 2}}[s/c.CurvatureSlices()])
 		}
 		d := classes(8, 100, 4)
-		trace := attend(t, c, []pvi.Data{d, d, d, d}, sets, 0)
-		whole := learner(t, c, pvi.Data{X: slices.Concat(d.X, d.X, d.X), Y: slices.Concat(d.Y, d.Y, d.Y)})
+		trace := attend(t, c, []bayes.Data{d, d, d, d}, sets, 0)
+		whole := learner(t, c, bayes.Data{X: slices.Concat(d.X, d.X, d.X), Y: slices.Concat(d.Y, d.Y, d.Y)})
 		a := attended(trace)
 		if got := a.records(c.Records); got != 300 {
 			t.Errorf("%v records of the parties that come, want 300", got)
@@ -174,11 +175,11 @@ func TestAbsentFromTheCurvature(t *testing.T) {
 	const rounds, parties = 60, 12
 	c := curved(rounds, Adam, 0.05)
 	data := classes(5, 3000, 4)
-	var parts []pvi.Data
+	var parts []bayes.Data
 	var everybody []int
 	for k := range parties {
 		from, to := k*250, (k+1)*250
-		parts = append(parts, pvi.Data{X: data.X[from*4 : to*4], Y: data.Y[from:to]})
+		parts = append(parts, bayes.Data{X: data.X[from*4 : to*4], Y: data.Y[from:to]})
 		everybody = append(everybody, k)
 	}
 	sums := func(curvature []int) []pvi.Observation {
@@ -191,7 +192,7 @@ func TestAbsentFromTheCurvature(t *testing.T) {
 		}
 		return attend(t, c, parts, sets, 1)
 	}
-	posterior := func(trace []pvi.Observation) *pvi.Posterior {
+	posterior := func(trace []pvi.Observation) *bayes.Posterior {
 		q, err := c.NoiseAware(trace)
 		if err != nil {
 			t.Fatal(err)

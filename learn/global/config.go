@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/model"
-	"choir/learn/pvi"
 )
 
 // Optimiser names the public step.
@@ -31,7 +31,7 @@ const (
 
 // Limits of a configuration.
 const (
-	maxFeatures = pvi.MaxFeatures
+	maxFeatures = bayes.MaxFeatures
 	maxRecords  = 1 << 32
 )
 
@@ -41,9 +41,9 @@ var ErrConfig = errors.New("bad configuration of global inference")
 // Config is everything public that determines a run, other than the data, the samples and
 // the noise. All members have the same one, as part of the signed plan.
 type Config struct {
-	Model          pvi.Model `json:"model"`           // one with model.PerRecord
-	Features       int       `json:"features"`        // columns of a record, including the bias
-	PriorPrecision float64   `json:"prior_precision"` // of every weight, around 0
+	Model          bayes.Model `json:"model"`           // one with model.PerRecord
+	Features       int         `json:"features"`        // columns of a record, including the bias
+	PriorPrecision float64     `json:"prior_precision"` // of every weight, around 0
 	// InitialSD is the posterior standard deviation of every weight before round 1. The
 	// prior's is a slow start: the data's gradient by a log standard deviation decreases
 	// with its square, and below the noise the optimiser cannot follow it.

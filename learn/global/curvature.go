@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/bayes"
 	"choir/learn/model"
 	"choir/learn/noiseaware"
 	"choir/learn/pvi"
@@ -42,7 +43,7 @@ func (c Config) checkCurvature(bad badField) {
 		}
 		return
 	}
-	if c.Model != pvi.Logistic || c.CurvatureFrom < 2 || c.CurvatureFrom > pvi.MaxRounds {
+	if c.Model != bayes.Logistic || c.CurvatureFrom < 2 || c.CurvatureFrom > pvi.MaxRounds {
 		bad("curvature_from", c.CurvatureFrom, fmt.Sprintf(`0, or 2 to %d with model "logistic"`, pvi.MaxRounds))
 	}
 	if !(c.CurvatureBound >= 0x1p-40 && c.CurvatureBound <= 0x1p40) {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/bayes"
 	"choir/learn/model"
 	"choir/learn/pvi"
 )
@@ -80,7 +81,7 @@ func TestSplitDoesNotMatter(t *testing.T) {
 type neighbours struct {
 	seed byte
 	raw  []int64
-	data [2]pvi.Data
+	data [2]bayes.Data
 }
 
 // neighbourings draws neighbours for a configuration. The record that differs has a class of
@@ -89,14 +90,14 @@ func neighbourings(cfg Config) *rapid.Generator[neighbours] {
 	return rapid.Custom(func(t *rapid.T) neighbours {
 		n := neighbours{seed: rapid.Byte().Draw(t, "coins")}
 		data := classes(rapid.Byte().Draw(t, "data"), 6, cfg.Features)
-		other := pvi.Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
+		other := bayes.Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
 		value := rapid.Float64Range(-50, 50)
 		for j := range cfg.Features {
 			data.X[j] = value.Draw(t, "x")
 			other.X[j] = value.Draw(t, "x'")
 		}
 		data.Y[0], other.Y[0] = 0, 1
-		n.data = [2]pvi.Data{data, other}
+		n.data = [2]bayes.Data{data, other}
 		n.raw = cfg.Initial()
 		for i := range cfg.Dim() {
 			n.raw[i] = rapid.Int64Range(-3<<paramBits, 3<<paramBits).Draw(t, "state")
@@ -180,7 +181,7 @@ func TestPerPartyHolds(t *testing.T) {
 	if p.ClippedFraction != 1 {
 		t.Errorf("clipped fraction %v", p.ClippedFraction)
 	}
-	if _, err := NewLearner(cfg, classes(3, 41, cfg.Features)); !errors.Is(err, ErrData) {
+	if _, err := NewLearner(cfg, classes(3, 41, cfg.Features)); !errors.Is(err, bayes.ErrData) {
 		t.Errorf("one record too many: %v", err)
 	}
 }

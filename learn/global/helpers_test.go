@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"choir/learn/pvi"
+	"choir/learn/bayes"
 )
 
 func seeded(b ...byte) *mathrand.ChaCha8 {
@@ -17,16 +17,16 @@ func seeded(b ...byte) *mathrand.ChaCha8 {
 }
 
 func small() Config {
-	return Config{Model: pvi.Logistic, Features: 4, PriorPrecision: 1, InitialSD: 0.5, Clip: 2, FracBits: 19,
+	return Config{Model: bayes.Logistic, Features: 4, PriorPrecision: 1, InitialSD: 0.5, Clip: 2, FracBits: 19,
 		SampleRate: 1, Records: 300, MaxRecords: 1 << 12,
 		Optimiser: Adam, LearningRate: 0.05}
 }
 
 // classes are n rows over d features, the last one a bias, with labels drawn from a
 // logistic model.
-func classes(seed byte, n, d int) pvi.Data {
+func classes(seed byte, n, d int) bayes.Data {
 	rng := mathrand.New(seeded(seed))
-	var data pvi.Data
+	var data bayes.Data
 	for range n {
 		a := 0.0
 		for j := range d {
@@ -46,7 +46,7 @@ func classes(seed byte, n, d int) pvi.Data {
 	return data
 }
 
-func learner(t testing.TB, cfg Config, data pvi.Data) *Learner {
+func learner(t testing.TB, cfg Config, data bayes.Data) *Learner {
 	t.Helper()
 	l, err := NewLearner(cfg, data)
 	if err != nil {

@@ -8,14 +8,13 @@ import (
 	"math"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/bayes"
+	"choir/learn/gauss"
 	"choir/learn/internal/coin"
 	"choir/learn/internal/secret"
 	"choir/learn/model"
 	"choir/learn/pvi"
 )
-
-// ErrData is in the chain of every error about records that a model cannot use.
-var ErrData = pvi.ErrData
 
 // Learner is one party. It keeps no private state: what it sends is a function of its
 // records, the public state and the draws of the round.
@@ -41,16 +40,16 @@ type Proposal struct {
 }
 
 // NewLearner returns a party. The data is kept, not copied, and never modified. Errors:
-// ErrConfig, ErrData.
-func NewLearner(cfg Config, data pvi.Data) (*Learner, error) {
+// ErrConfig, bayes.ErrData.
+func NewLearner(cfg Config, data bayes.Data) (*Learner, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	if int64(data.Rows()) > cfg.MaxRecords {
-		return nil, fmt.Errorf("%w: %d records, the plan allows one party %d", ErrData, data.Rows(),
+		return nil, fmt.Errorf("%w: %d records, the plan allows one party %d", bayes.ErrData, data.Rows(),
 			cfg.MaxRecords)
 	}
-	if err := cfg.check(data); err != nil {
+	if err := cfg.likelihood().Check(data); err != nil {
 		return nil, err
 	}
 	kind, _ := model.Lookup(string(cfg.Model))
@@ -62,27 +61,9 @@ func NewLearner(cfg Config, data pvi.Data) (*Learner, error) {
 	return &Learner{cfg: cfg, site: site, clip: clip, coin: coin.New(cfg.SampleRate)}, err
 }
 
-// check returns an error that names the first record that the model cannot use, or nil.
-func (c Config) check(d pvi.Data) error {
-	if len(d.X) != len(d.Y)*c.Features {
-		return fmt.Errorf("%w: %d features for %d rows of %d columns", ErrData, len(d.X), len(d.Y),
-			c.Features)
-	}
-	for i, x := range d.X {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Errorf("%w: row %d, column %d is %v", ErrData, i/c.Features, i%c.Features, x)
-		}
-	}
-	kind, _ := model.Lookup(string(c.Model))
-	for i, y := range d.Y {
-		if math.IsNaN(y) || math.IsInf(y, 0) {
-			return fmt.Errorf("%w: row %d, target is %v", ErrData, i, y)
-		}
-		if kind.Binary && y != 0 && y != 1 {
-			return fmt.Errorf("%w: row %d, target is %v, want 0 or 1", ErrData, i, y)
-		}
-	}
-	return nil
+// likelihood is what posteriors predict by.
+func (c Config) likelihood() bayes.Likelihood {
+	return bayes.Likelihood{Model: c.Model, Family: gauss.MeanField, Features: c.Features}
 }
 
 // Propose draws the round's records with rand, which must be secret and uniform

@@ -1,6 +1,7 @@
 package global
 
 import (
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
 )
@@ -27,7 +28,7 @@ func (c Config) Mechanism() (pvi.Mechanism, error) {
 }
 
 // Posterior returns the posterior in a public state, with the model that predicts from it.
-func (c Config) Posterior(raw []int64) (*pvi.Posterior, error) {
+func (c Config) Posterior(raw []int64) (*bayes.Posterior, error) {
 	mean, sd, err := c.moments(raw)
 	if err != nil {
 		return nil, err

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/bayes"
 	"choir/learn/model"
-	"choir/learn/pvi"
 )
 
 func smallNatural() Config {
@@ -141,7 +141,7 @@ func TestNaturalSensitivity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Byte().Draw(t, "coins")
 		data := classes(rapid.Byte().Draw(t, "data"), 6, cfg.Features)
-		other := pvi.Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
+		other := bayes.Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
 		for j := range cfg.Features {
 			data.X[j], other.X[j] = rapid.Float64Range(-50, 50).Draw(t, "x"),
 				rapid.Float64Range(-50, 50).Draw(t, "x'")
@@ -167,9 +167,9 @@ func TestNaturalSensitivity(t *testing.T) {
 }
 
 // apart is the difference of two parties' sums over the same coins.
-func apart(t interface{ Fatal(...any) }, cfg Config, raw []int64, a, b pvi.Data, coins byte) []int64 {
+func apart(t interface{ Fatal(...any) }, cfg Config, raw []int64, a, b bayes.Data, coins byte) []int64 {
 	var diff []int64
-	for _, d := range []pvi.Data{a, b} {
+	for _, d := range []bayes.Data{a, b} {
 		l, err := NewLearner(cfg, d)
 		if err != nil {
 			t.Fatal(err)

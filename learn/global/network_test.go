@@ -4,14 +4,14 @@ import (
 	"slices"
 	"testing"
 
-	"choir/learn/pvi"
+	"choir/learn/bayes"
 )
 
 // TestNetworkLearnsExclusiveOr: a network of eight units, started at spread means, learns
 // by gradient sums what no linear model can; started at 0, all its units stay alike.
 func TestNetworkLearnsExclusiveOr(t *testing.T) {
 	cfg := small()
-	cfg.Model = pvi.BNN
+	cfg.Model = bayes.BNN
 	cfg.Features = 3
 	cfg.Hidden = 8
 	cfg.Samples = 2

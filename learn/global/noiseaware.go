@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/noiseaware"
 	"choir/learn/pvi"
@@ -17,8 +18,8 @@ import (
 // mean, with its own noise; all of them count, and not only the last state. It needs
 // curvature rounds. Errors: pvi.ErrUncorrected without them or for another model than
 // logistic regression, ErrShape, gauss.ErrImproper.
-func (c Config) NoiseAware(trace []pvi.Observation) (*pvi.Posterior, error) {
-	if c.Model != pvi.Logistic || c.CurvatureFrom == 0 {
+func (c Config) NoiseAware(trace []pvi.Observation) (*bayes.Posterior, error) {
+	if c.Model != bayes.Logistic || c.CurvatureFrom == 0 {
 		return nil, fmt.Errorf("%w: global inference without curvature rounds", pvi.ErrUncorrected)
 	}
 	a := attended(trace)
@@ -55,7 +56,7 @@ func (c Config) NoiseAware(trace []pvi.Observation) (*pvi.Posterior, error) {
 	t.Noise = diagonalOf(noise)
 	t.Errors = a.errors(scores)
 	if drowned(noise, t.Records) {
-		return pvi.Likelihood{Model: c.Model, Features: c.Features}.With(c.nothing(), nil, false)
+		return c.likelihood().With(c.nothing(), nil, false)
 	}
 	t.Variance = func(weights []float64) []float64 {
 		out := make([]float64, c.weights())
@@ -77,7 +78,7 @@ func (c Config) around(s state) (mean, variance []float64) {
 	return mean, variance
 }
 
-func (c Config) posterior(t noiseaware.Trace) (*pvi.Posterior, error) {
+func (c Config) posterior(t noiseaware.Trace) (*bayes.Posterior, error) {
 	m, single, err := t.Posterior()
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
@@ -86,7 +87,7 @@ func (c Config) posterior(t noiseaware.Trace) (*pvi.Posterior, error) {
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	return pvi.Likelihood{Model: c.Model, Features: c.Features}.With(m, single, rare)
+	return c.likelihood().With(m, single, rare)
 }
 
 // diagonalOf has the rounds' mean variances.

@@ -9,13 +9,14 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/model"
 	"choir/learn/pvi"
 )
 
 // curved is a configuration with curvature rounds after the given number of rounds.
 func curved(rounds int, optimiser Optimiser, rate float64) Config {
-	c := Config{Model: pvi.Logistic, Features: 4, PriorPrecision: 1, InitialSD: 0.1, Clip: 20, FracBits: 20,
+	c := Config{Model: bayes.Logistic, Features: 4, PriorPrecision: 1, InitialSD: 0.1, Clip: 20, FracBits: 20,
 		SampleRate: 1, Records: 3000, MaxRecords: 3000, Optimiser: optimiser, LearningRate: rate,
 		CurvatureFrom: rounds + 1, CurvatureBound: 2}
 	if optimiser == Natural {
@@ -26,7 +27,7 @@ func curved(rounds int, optimiser Optimiser, rate float64) Config {
 }
 
 // revealed runs a configuration with noise of this standard deviation on the sums.
-func revealed(t *testing.T, c Config, data pvi.Data, rounds int, sd float64) []pvi.Observation {
+func revealed(t *testing.T, c Config, data bayes.Data, rounds int, sd float64) []pvi.Observation {
 	t.Helper()
 	l := learner(t, c, data)
 	r := rand.New(rand.NewPCG(11, 12))
@@ -51,7 +52,7 @@ func revealed(t *testing.T, c Config, data pvi.Data, rounds int, sd float64) []p
 }
 
 // maximum of the log posterior by Newton's method.
-func maximum(t *testing.T, c Config, data pvi.Data) []float64 {
+func maximum(t *testing.T, c Config, data bayes.Data) []float64 {
 	t.Helper()
 	m := make([]float64, c.Features)
 	for range 300 { // a quasi-Newton step by the diagonal converges for few columns
@@ -136,7 +137,7 @@ func TestCurvatureOfRecords(t *testing.T) {
 			t.Errorf("entry %d is %v, want %v", i, e.sum[i], w)
 		}
 	}
-	huge := pvi.Data{X: slices.Clone(data.X), Y: data.Y}
+	huge := bayes.Data{X: slices.Clone(data.X), Y: data.Y}
 	for j := range c.Features {
 		huge.X[j] *= 1e160
 	}
@@ -208,7 +209,7 @@ func TestNoiseAwareNeedsTheCurvature(t *testing.T) {
 		}
 	}
 	bad := c
-	bad.Model = pvi.BNN
+	bad.Model = bayes.BNN
 	bad.Hidden = 2
 	bad.Samples = 1
 	if err := bad.Validate(); !errors.Is(err, ErrConfig) {
@@ -270,7 +271,7 @@ func TestPredictsNearTheAverage(t *testing.T) {
 }
 
 // likelihood is the mean log-likelihood of data.
-func likelihood(t *testing.T, q *pvi.Posterior, err error, data pvi.Data) float64 {
+func likelihood(t *testing.T, q *bayes.Posterior, err error, data bayes.Data) float64 {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

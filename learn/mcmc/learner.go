@@ -6,13 +6,13 @@ import (
 	"io"
 	"sync"
 
+	"choir/learn/bayes"
 	"choir/learn/internal/coin"
 	"choir/learn/internal/secret"
-	"choir/learn/pvi"
 )
 
 // ErrData is in the chain of every error about records that the model cannot use.
-var ErrData = pvi.ErrData
+var ErrData = bayes.ErrData
 
 // Learner is one party. It keeps no private state: what it sends is a function of its
 // records, the public state and, with sampling, the draws of the round.
@@ -40,7 +40,7 @@ type Proposal struct {
 
 // NewLearner returns a party. The data is kept, not copied, and never modified. Errors:
 // ErrConfig, ErrData.
-func NewLearner(cfg Config, public Public, records pvi.Data) (*Learner, error) {
+func NewLearner(cfg Config, public Public, records bayes.Data) (*Learner, error) {
 	s, err := New(cfg, public)
 	if err != nil {
 		return nil, err

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"gonum.org/v1/gonum/mat"
+	"choir/learn/bayes"
 
-	"choir/learn/pvi"
+	"gonum.org/v1/gonum/mat"
 )
 
 // TestLengths: the moments of weights with long logits are those of the arc's density itself, by weighted
@@ -112,7 +112,7 @@ func TestSearchReachesLongLogits(t *testing.T) {
 		truth[i] = 6 / math.Sqrt(d-1) * float64(1-2*(i%2))
 	}
 	truth[d-1] = 0.5
-	data := pvi.Data{X: make([]float64, n*d), Y: make([]float64, n)}
+	data := bayes.Data{X: make([]float64, n*d), Y: make([]float64, n)}
 	for i := range n {
 		x := data.X[i*d : (i+1)*d]
 		for j := range d - 1 {

@@ -11,14 +11,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
+	"choir/learn/bayes"
 	"choir/learn/pvi"
 )
 
 // classes are n rows over d features, the first a bias, with labels from a logistic model of
 // the weights 1/2, -1/2, 1/2, ...
-func classes(seed uint64, n, d int) pvi.Data {
+func classes(seed uint64, n, d int) bayes.Data {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	var data pvi.Data
+	var data bayes.Data
 	for range n {
 		x := []float64{1}
 		for range d - 1 {
@@ -62,7 +63,7 @@ func gaussian(sd float64, rng *rand.Rand) func(int, []int64) error {
 	}
 }
 
-func learners(t *testing.T, cfg Config, public Public, parts ...pvi.Data) (all []*Learner) {
+func learners(t *testing.T, cfg Config, public Public, parts ...bayes.Data) (all []*Learner) {
 	t.Helper()
 	for _, part := range parts {
 		l, err := NewLearner(cfg, public, part)
@@ -223,9 +224,9 @@ func TestSensitivity(t *testing.T) {
 		cfg.Rounds = cfg.prepared() + cfg.period()
 		public := Public{Seed: [32]byte{byte(rapid.Byte().Draw(rt, "seed"))}, Variance: 0x1p36}
 		size := rapid.SampledFrom([]float64{0.1, 1, 100, 1e200}).Draw(rt, "size")
-		record := func(label string) pvi.Data {
+		record := func(label string) bayes.Data {
 			x := rapid.SliceOfN(rapid.Float64Range(-size, size), d, d).Draw(rt, label)
-			return pvi.Data{X: x, Y: []float64{float64(rapid.IntRange(0, 1).Draw(rt, label+" target"))}}
+			return bayes.Data{X: x, Y: []float64{float64(rapid.IntRange(0, 1).Draw(rt, label+" target"))}}
 		}
 		others := classes(3, 40, d)
 		all := learners(t, cfg, public, others, record("one"), record("other"))
@@ -295,8 +296,8 @@ func TestPartiesDontMatter(t *testing.T) {
 			cfg := config(method, n, d)
 			public := Public{Seed: [32]byte{1}, Variance: 0x1p42}
 			whole := classes(4, n, d)
-			part := func(from, to int) pvi.Data {
-				return pvi.Data{X: whole.X[from*d : to*d], Y: whole.Y[from:to]}
+			part := func(from, to int) bayes.Data {
+				return bayes.Data{X: whole.X[from*d : to*d], Y: whole.Y[from:to]}
 			}
 			s, err := New(cfg, public)
 			if err != nil {
@@ -314,7 +315,7 @@ func TestPartiesDontMatter(t *testing.T) {
 				}
 				return next, err
 			}
-			run := func(parts ...pvi.Data) []int64 {
+			run := func(parts ...bayes.Data) []int64 {
 				all := learners(t, cfg, public, parts...)
 				raw, err := pvi.Trusted{Dim: cfg.Dim(), Parties: len(parts), Fold: check,
 					Propose: func(_, i int, raw []int64) ([]int64, error) {

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"choir/crypto/fixedpoint"
-	"choir/learn/pvi"
+	"choir/learn/bayes"
 )
 
 // kind is what a query asks of every record.
@@ -202,7 +202,7 @@ func logLikelihood(a, y float64) float64 {
 }
 
 // check returns an error that names the first record that the model cannot use, or nil.
-func (c Config) check(d pvi.Data) error {
+func (c Config) check(d bayes.Data) error {
 	if len(d.X) != len(d.Y)*c.Features {
 		return fmt.Errorf("%w: %d features for %d rows of %d columns", ErrData, len(d.X), len(d.Y),
 			c.Features)

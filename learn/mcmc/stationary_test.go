@@ -6,14 +6,14 @@ import (
 	"slices"
 	"testing"
 
-	"choir/learn/pvi"
+	"choir/learn/bayes"
 )
 
 // one is records of a single column of value 1, and ones of their targets 1, under a prior of
 // precision 1: the posterior of the weight w is proportional to exp(ones w) / (1+e^w)^n times
 // exp(-w^2/2).
-func one(n, ones int) pvi.Data {
-	d := pvi.Data{X: make([]float64, n), Y: make([]float64, n)}
+func one(n, ones int) bayes.Data {
+	d := bayes.Data{X: make([]float64, n), Y: make([]float64, n)}
 	for i := range n {
 		d.X[i] = 1
 		if i < ones {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"choir/lab/uci"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/privacy"
 )
@@ -48,7 +49,7 @@ func TestAdultOptimisation(t *testing.T) {
 }
 
 // adultHalves returns half of Adult in ten equal parts, and the other half.
-func adultHalves(t *testing.T) (parts []Data, test Data) {
+func adultHalves(t *testing.T) (parts []bayes.Data, test bayes.Data) {
 	t.Helper()
 	records, err := uci.Adult("")
 	if err != nil {
@@ -80,9 +81,9 @@ func adultHalves(t *testing.T) (parts []Data, test Data) {
 	}
 	for _, rows := range clients {
 		part := pick(train, rows)
-		parts = append(parts, Data{X: part.X, Y: part.Y})
+		parts = append(parts, bayes.Data{X: part.X, Y: part.Y})
 	}
-	return parts, Data{X: rest.X, Y: rest.Y}
+	return parts, bayes.Data{X: rest.X, Y: rest.Y}
 }
 
 // adultNoise returns the variance of a party's noise for (1, 1e-5), and the epsilon that

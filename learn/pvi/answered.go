@@ -3,6 +3,8 @@ package pvi
 import (
 	"math"
 
+	"choir/learn/bayes"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -20,7 +22,7 @@ const farStart = 2
 // above it the mean of all rounds and weights has c. It is 1 where sums are not surely shorter.
 func (r *reading) answered() float64 {
 	d := r.c.Weights()
-	if r.c.Model != Linear || r.c.Clip == 0 || r.all == 0 || len(r.owns) != len(r.points) {
+	if r.c.Model != bayes.Linear || r.c.Clip == 0 || r.all == 0 || len(r.owns) != len(r.points) {
 		return 1
 	}
 	n := float64(len(r.points) * d)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 )
 
@@ -12,7 +13,7 @@ import (
 // precision 2n and the linear part 2n/10 of each weight, with noise of a standard deviation of 20.
 func shortened(share, start float64, r *rand.Rand) *reading {
 	const d, n, rounds, damping, noise = 10, 500, 40, 0.05, 20.0
-	c := Config{Model: Linear, Family: gauss.MeanField, Features: d, NoiseSD: math.Sqrt(0.5), Clip: 1,
+	c := Config{Model: bayes.Linear, Family: gauss.MeanField, Features: d, NoiseSD: math.Sqrt(0.5), Clip: 1,
 		PriorPrecision: 1}
 	out := &reading{c: c, all: n}
 	state := make([]float64, 2*d)

@@ -5,11 +5,14 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"choir/learn/bayes"
 )
 
 // attend runs parties that count in the rounds that sets name, from 0, with noise of this standard deviation
 // on every contribution, and returns what rounds revealed.
-func attend(t *testing.T, c Config, parts []Data, shares []float64, sets [][]int, sd float64) []Observation {
+func attend(t *testing.T, c Config, parts []bayes.Data, shares []float64, sets [][]int,
+	sd float64) []Observation {
 	t.Helper()
 	r := rand.New(rand.NewPCG(9, 10))
 	units := sd * math.Ldexp(1, int(c.FracBits))
@@ -59,13 +62,14 @@ func TestAbsentPartiesAreMixtures(t *testing.T) {
 		c.Beta = beta
 		c.StartPrecision = 40
 		d := dense(c, 3, 40)
-		twice := Data{X: slices.Concat(d.X, d.X), Y: slices.Concat(d.Y, d.Y)}
-		trace := attend(t, c, []Data{d, twice, d, d}, []float64{0.2, 0.4, 0.2, 0.2}, sets, 0)
+		twice := bayes.Data{X: slices.Concat(d.X, d.X), Y: slices.Concat(d.Y, d.Y)}
+		trace := attend(t, c, []bayes.Data{d, twice, d, d}, []float64{0.2, 0.4, 0.2, 0.2}, sets, 0)
 		r := reading{c: c, prior: c.floats(c.prior()), attendance: c.attendance(trace)}
 		own := c
 		own.Beta = 0
 		own.StartPrecision = 0
-		all := learner(t, own, Data{X: slices.Concat(twice.X, twice.X), Y: slices.Concat(twice.Y, twice.Y)}, 1)
+		both := bayes.Data{X: slices.Concat(twice.X, twice.X), Y: slices.Concat(twice.Y, twice.Y)}
+		all := learner(t, own, both, 1)
 		var best [][]float64
 		for s, o := range trace {
 			if err := r.addRound(o); err != nil {
@@ -131,7 +135,7 @@ func TestRarelyCounted(t *testing.T) {
 	c.Clip = 0.6
 	c.CurvatureBound = 1
 	c.StartPrecision = 20
-	var parts []Data
+	var parts []bayes.Data
 	var shares []float64
 	var sets [][]int
 	var everybody []int
@@ -164,7 +168,7 @@ func TestRarelyCounted(t *testing.T) {
 }
 
 // logits are records of a logistic model with the weights 1.5, -1, 0 and 0.5.
-func logits(c Config, seed uint64, n int) Data {
+func logits(c Config, seed uint64, n int) bayes.Data {
 	d := dense(c, seed, n)
 	r := rand.New(rand.NewPCG(seed, 4))
 	for i := range d.Y {

@@ -5,15 +5,16 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 )
 
 // adultShaped is a party's data of Adult's size and texture: 6 standardised columns,
 // 102 of eight one-hot groups, a bias.
-func adultShaped(seed uint64, rows int) Data {
+func adultShaped(seed uint64, rows int) bayes.Data {
 	r := rand.New(rand.NewPCG(seed, 1))
 	groups := []int{9, 16, 7, 15, 6, 5, 2, 42}
-	d := Data{X: make([]float64, rows*109), Y: make([]float64, rows)}
+	d := bayes.Data{X: make([]float64, rows*109), Y: make([]float64, rows)}
 	for i := range d.Y {
 		row, at := d.X[i*109:(i+1)*109], 6
 		for j := range 6 {
@@ -33,7 +34,7 @@ func adultShaped(seed uint64, rows int) Data {
 
 func adultConfig() Config {
 	return Config{
-		Model: Logistic, Family: gauss.MeanField,
+		Model: bayes.Logistic, Family: gauss.MeanField,
 		Strategy: Virtual{Shards: 200, Fit: Fit{Steps: 5, LearningRate: 0.05}}, Features: 109,
 		PriorPrecision: 1, Clip: 0.05, FracBits: 25, DampingBits: 16, Damping: 0.1,
 		DampingDecay: 0.1, Beta: 0.75, PrecisionFloor: 1,

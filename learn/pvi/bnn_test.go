@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 )
 
 // networkConfig is a small network over two inputs and a bias, without clipping.
 func networkConfig() Config {
 	return Config{
-		Model: BNN, Family: gauss.MeanField,
+		Model: bayes.BNN, Family: gauss.MeanField,
 		Strategy: Dataset{Fit: Fit{Steps: 60, LearningRate: 0.03}}, Features: 3, Hidden: 10,
 		Samples: 2, PriorSpread: 0.5, PriorPrecision: 10, FracBits: 20, DampingBits: 16,
 		Damping: 0.5, PrecisionFloor: 10,
@@ -100,7 +101,7 @@ func TestNetworkInitial(t *testing.T) {
 	}
 }
 
-func exclusiveOr(seed uint64, rows int) (d Data) {
+func exclusiveOr(seed uint64, rows int) (d bayes.Data) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	for range rows {
 		a, b := r.NormFloat64(), r.NormFloat64()

@@ -6,13 +6,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 )
 
 // dense is n records of a model from a seed, the last feature a bias.
-func dense(c Config, seed uint64, n int) Data {
+func dense(c Config, seed uint64, n int) bayes.Data {
 	r := rand.New(rand.NewPCG(seed, 3))
-	d := Data{X: make([]float64, n*c.Features), Y: make([]float64, n)}
+	d := bayes.Data{X: make([]float64, n*c.Features), Y: make([]float64, n)}
 	for i := range d.Y {
 		row := d.X[i*c.Features : (i+1)*c.Features]
 		for j := range row {
@@ -24,7 +25,7 @@ func dense(c Config, seed uint64, n int) Data {
 			signal = 1.5*row[0] - row[1] + 0.5
 		}
 		d.Y[i] = signal + c.NoiseSD*r.NormFloat64()
-		if c.Model == Logistic {
+		if c.Model == bayes.Logistic {
 			d.Y[i] = 0
 			if signal+r.NormFloat64() > 0 {
 				d.Y[i] = 1
@@ -35,7 +36,7 @@ func dense(c Config, seed uint64, n int) Data {
 }
 
 // learner makes a party or fails the test.
-func learner(t testing.TB, c Config, d Data, weight float64) *Learner {
+func learner(t testing.TB, c Config, d bayes.Data, weight float64) *Learner {
 	t.Helper()
 	l, err := NewLearner(c, d, weight)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 )
 
@@ -39,7 +40,7 @@ func committeeIsExact(t *testing.T, s StrategyName, start float64) {
 		c = as(c, c.name(), func(p *Params) { p.Parties = 3 })
 	}
 	var ls []*Learner
-	var all Data
+	var all bayes.Data
 	for i, share := range []float64{0.25, 0.25, 0.5} {
 		d := dense(c, uint64(i), 15+5*i)
 		ls = append(ls, noised(t, learner(t, c, d, share), 0, 1))

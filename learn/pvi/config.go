@@ -6,27 +6,16 @@ import (
 	"math"
 	"strings"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/model"
 )
 
-// Model names the likelihood, as model.Lookup knows it.
-type Model string
-
-// The models.
-const (
-	Logistic Model = "logistic" // y in {0, 1}; mean-field only
-	Linear   Model = "linear"   // Gaussian noise of known standard deviation
-	BNN      Model = "bnn"      // y in {0, 1}; one hidden layer; mean-field only
-	External Model = "external" // computed by a program of the party
-)
-
 // Limits of a configuration.
 const (
-	MaxFeatures = 1 << 16
-	MaxShards   = 1 << 16
-	maxSteps    = model.MaxSteps
-	MaxRounds   = 1 << 20
+	MaxShards = 1 << 16
+	maxSteps  = model.MaxSteps
+	MaxRounds = 1 << 20
 )
 
 // maxFloor is the largest PrecisionFloor, in prior precisions.
@@ -38,7 +27,7 @@ var ErrConfig = errors.New("bad inference configuration")
 // Config is everything public that determines a run, other than the data and the noise.
 // All members have the same one, as part of the signed plan.
 type Config struct {
-	Model    Model
+	Model    bayes.Model
 	Family   gauss.Family
 	Strategy Strategy
 	Features int // columns of a record, including the bias
@@ -149,8 +138,8 @@ func (c Config) checkShape(bad badField) {
 	if c.Family != gauss.MeanField && c.Family != gauss.Full {
 		bad("family", c.Family, `"mean-field" or "full"`)
 	}
-	if c.Features < 1 || c.Features > MaxFeatures {
-		bad("features", c.Features, fmt.Sprintf("1 to %d", MaxFeatures))
+	if c.Features < 1 || c.Features > bayes.MaxFeatures {
+		bad("features", c.Features, fmt.Sprintf("1 to %d", bayes.MaxFeatures))
 	}
 }
 

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 )
 
 // logisticConfig is a small private configuration.
 func logisticConfig() Config {
 	return Config{
-		Model: Logistic, Family: gauss.MeanField,
+		Model: bayes.Logistic, Family: gauss.MeanField,
 		Strategy: Virtual{Shards: 3, Fit: Fit{Steps: 5, LearningRate: 0.05}}, Features: 4,
 		PriorPrecision: 1, Clip: 0.05, FracBits: 20, DampingBits: 16, Damping: 0.1,
 		DampingDecay: 0.1, Beta: 0.75, PrecisionFloor: 1,
@@ -23,7 +24,7 @@ func logisticConfig() Config {
 // linearConfig is a small configuration without clipping or damping.
 func linearConfig(f gauss.Family) Config {
 	return Config{
-		Model: Linear, Family: f, Strategy: Dataset{}, Features: 4, PriorPrecision: 1,
+		Model: bayes.Linear, Family: f, Strategy: Dataset{}, Features: 4, PriorPrecision: 1,
 		NoiseSD: 0.5, FracBits: 20, DampingBits: 16, Damping: 1, PrecisionFloor: 1,
 	}
 }
@@ -58,7 +59,7 @@ var badFields = []struct {
 	{"family", false, func(c *Config) { c.Family = gauss.Full }},
 	{"strategy", false, func(c *Config) { c.Strategy = nil }},
 	{"features", false, func(c *Config) { c.Features = 0 }},
-	{"features", false, func(c *Config) { c.Features = MaxFeatures + 1 }},
+	{"features", false, func(c *Config) { c.Features = bayes.MaxFeatures + 1 }},
 	{"shards", false, func(c *Config) { *c = as(*c, c.name(), func(p *Params) { p.Shards = 0 }) }},
 	{"shards", false, func(c *Config) {
 		*c = as(*c, c.name(),

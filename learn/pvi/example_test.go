@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
 )
@@ -12,11 +13,11 @@ import (
 // The sum between Propose and Fold is a plain one here; in a session it is secret.
 func Example() {
 	cfg := pvi.Config{
-		Model: pvi.Linear, Family: gauss.Full, Strategy: pvi.Dataset{}, Features: 2,
+		Model: bayes.Linear, Family: gauss.Full, Strategy: pvi.Dataset{}, Features: 2,
 		PriorPrecision: 1, NoiseSD: 0.1, PrecisionFloor: 1, FracBits: 20, DampingBits: 16,
 		Damping: 1,
 	}
-	data := []pvi.Data{
+	data := []bayes.Data{
 		{X: []float64{0, 1, 1, 1}, Y: []float64{1, 3}},
 		{X: []float64{2, 1, 3, 1}, Y: []float64{5, 7}},
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 )
 
@@ -94,7 +95,7 @@ func TestOneRecordMovesASumBySensitivity(t *testing.T) {
 func worstMove(t *testing.T, c Config, sensitivity uint64) (worst float64) {
 	t.Helper()
 	data := dense(c, 1, 30)
-	other := Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
+	other := bayes.Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
 	const victim = 10
 	for j := range c.Features {
 		data.X[victim*c.Features+j], other.X[victim*c.Features+j] = 50, -50

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/model"
 )
@@ -15,8 +16,6 @@ import (
 var (
 	// ErrOverflow: a state would leave the range of int64. The given state is unchanged.
 	ErrOverflow = errors.New("state overflows 64 bits on this grid")
-	// ErrShape: a vector has the wrong length.
-	ErrShape = errors.New("vector has the wrong length")
 	// ErrRound: a round number is out of range or out of order.
 	ErrRound = errors.New("round is out of order")
 )
@@ -93,7 +92,7 @@ func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 		return nil, fmt.Errorf("fold: round %d of a committee, which has one: %w", round, ErrRound)
 	}
 	if len(raw) != c.Dim() || len(sum) != c.Dim() {
-		return nil, fmt.Errorf("fold: lengths %d and %d, want %d: %w", len(raw), len(sum), c.Dim(), ErrShape)
+		return nil, fmt.Errorf("fold: lengths %d and %d, want %d: %w", len(raw), len(sum), c.Dim(), bayes.ErrShape)
 	}
 	if round > c.Learning(round) {
 		return append([]int64(nil), raw...), nil

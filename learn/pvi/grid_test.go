@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 )
 
@@ -111,10 +112,10 @@ func TestFoldRefuses(t *testing.T) {
 			t.Errorf("round %d: %v, want ErrRound", round, err)
 		}
 	}
-	if _, err := c.Fold(1, v[1:], v); !errors.Is(err, ErrShape) {
+	if _, err := c.Fold(1, v[1:], v); !errors.Is(err, bayes.ErrShape) {
 		t.Errorf("a short state: %v, want ErrShape", err)
 	}
-	if _, err := c.Fold(1, v, v[1:]); !errors.Is(err, ErrShape) {
+	if _, err := c.Fold(1, v, v[1:]); !errors.Is(err, bayes.ErrShape) {
 		t.Errorf("a short sum: %v, want ErrShape", err)
 	}
 }
@@ -134,7 +135,7 @@ func TestRepairMeanField(t *testing.T) {
 	if !slices.Equal(raw, before) {
 		t.Error("the raw state changed")
 	}
-	if _, _, err := c.repair(raw[1:]); !errors.Is(err, ErrShape) {
+	if _, _, err := c.repair(raw[1:]); !errors.Is(err, bayes.ErrShape) {
 		t.Errorf("a short state: %v, want ErrShape", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/noiseaware"
 )
 
@@ -29,7 +30,7 @@ func (c Config) sparse(trace []Observation) bool {
 			parties[k] = true
 		}
 	}
-	return (c.Model == Logistic || c.Clip > 0) && 2*counted < rounds*len(parties)
+	return (c.Model == bayes.Logistic || c.Clip > 0) && 2*counted < rounds*len(parties)
 }
 
 // missed bounds the variance of the weighted scores by what rounds lack, in curvatures. Scores that lack

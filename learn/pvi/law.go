@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/noiseaware"
 )
 
@@ -22,7 +23,7 @@ type cutRecords struct {
 // recorded is what records leave, where terms are single records'.
 func (r *reading) recorded() *cutRecords {
 	c := r.c
-	if c.Model != Logistic || c.name() != NameVirtual || c.params().ShardRows != 1 || c.Clip == 0 ||
+	if c.Model != bayes.Logistic || c.name() != NameVirtual || c.params().ShardRows != 1 || c.Clip == 0 ||
 		r.records == 0 || c.Beta != 0 {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/bayes"
 	"choir/learn/internal/secret"
 	"choir/learn/model"
 )
@@ -22,9 +23,9 @@ type Learner struct {
 	sites   []model.Site
 	weight  float64 // the public share of all data at the party
 	maxRows int
-	records []Data      // of the shards, for residual rounds; otherwise nil
-	noise   *localNoise // nil until WithNoise
-	outside Outside     // nil until WithOutside
+	records []bayes.Data // of the shards, for residual rounds; otherwise nil
+	noise   *localNoise  // nil until WithNoise
+	outside Outside      // nil until WithOutside
 }
 
 // Proposal is a party's update in a round.
@@ -46,11 +47,11 @@ type Proposal struct {
 // (Data.Split). weight is the party's public share of all records, in [0, 1]. It matters
 // only with Beta, StartPrecision or ShardPower above 0, and is public, so it must not be
 // derived from a secret number of records.
-func NewLearner(cfg Config, data Data, weight float64) (*Learner, error) {
+func NewLearner(cfg Config, data bayes.Data, weight float64) (*Learner, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	if err := cfg.check(data); err != nil {
+	if err := cfg.Likelihood().Check(data); err != nil {
 		return nil, err
 	}
 	return newShardedLearner(cfg, data.Split(cfg.shardsFor(data.Rows(), weight)), weight)
@@ -58,12 +59,12 @@ func NewLearner(cfg Config, data Data, weight float64) (*Learner, error) {
 
 // newShardedLearner is NewLearner with the shards given: exactly shardsOf(weight) of them, or
 // with ShardRows as many as the records need; each record is in one. Shards may be empty.
-func newShardedLearner(cfg Config, shards []Data, weight float64) (*Learner, error) {
+func newShardedLearner(cfg Config, shards []bayes.Data, weight float64) (*Learner, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	if !(weight >= 0 && weight <= 1) {
-		return nil, fmt.Errorf("%w: weight %v, want a share in [0, 1]", ErrData, weight)
+		return nil, fmt.Errorf("%w: weight %v, want a share in [0, 1]", bayes.ErrData, weight)
 	}
 	l := &Learner{cfg: cfg, shared: cfg, weight: weight}
 	rows := 0
@@ -73,10 +74,10 @@ func newShardedLearner(cfg Config, shards []Data, weight float64) (*Learner, err
 	own := cfg.shardsFor(rows, weight)
 	l.cfg.Strategy = withShards(cfg.Strategy, own)
 	if len(shards) != own {
-		return nil, fmt.Errorf("%w: %d shards, want %d", ErrData, len(shards), own)
+		return nil, fmt.Errorf("%w: %d shards, want %d", bayes.ErrData, len(shards), own)
 	}
 	for k, d := range shards {
-		if err := cfg.check(d); err != nil {
+		if err := cfg.Likelihood().Check(d); err != nil {
 			return nil, fmt.Errorf("shard %d: %w", k, err)
 		}
 		l.sites = append(l.sites, cfg.site(d))
@@ -88,7 +89,7 @@ func newShardedLearner(cfg Config, shards []Data, weight float64) (*Learner, err
 	return l, nil
 }
 
-func (c Config) site(d Data) model.Site {
+func (c Config) site(d bayes.Data) model.Site {
 	return c.kind().Site(c.settings(), d.X, d.Y)
 }
 

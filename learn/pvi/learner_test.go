@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 )
 
@@ -61,7 +62,7 @@ func TestProposalIsTheSumOfClippedShards(t *testing.T) {
 func TestClippedFractionCounts(t *testing.T) {
 	c := logisticConfig()
 	c.Clip, c.Beta = 2, 0 // empty shards do not move, others by less than 2
-	shards := []Data{dense(c, 1, 30), {}, {}}
+	shards := []bayes.Data{dense(c, 1, 30), {}, {}}
 	l, err := newShardedLearner(c, shards, 0.5)
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +110,7 @@ func TestProposeRefuses(t *testing.T) {
 	if _, err := l.Propose(ctx, 0, raw, state); !errors.Is(err, ErrRound) {
 		t.Errorf("round 0: %v, want ErrRound", err)
 	}
-	if _, err := l.Propose(ctx, 1, raw[1:], state); !errors.Is(err, ErrShape) {
+	if _, err := l.Propose(ctx, 1, raw[1:], state); !errors.Is(err, bayes.ErrShape) {
 		t.Errorf("a short state: %v, want ErrShape", err)
 	}
 	if _, err := l.Propose(ctx, 1, raw, nil); !errors.Is(err, ErrEncoding) {
@@ -227,30 +228,31 @@ func TestSettleNoticesOverflow(t *testing.T) {
 func TestNewLearnerRefuses(t *testing.T) {
 	c := logisticConfig()
 	good := dense(c, 1, 9)
-	spoil := func(f func(*Data)) Data {
-		d := Data{X: slices.Clone(good.X), Y: slices.Clone(good.Y)}
+	spoil := func(f func(*bayes.Data)) bayes.Data {
+		d := bayes.Data{X: slices.Clone(good.X), Y: slices.Clone(good.Y)}
 		f(&d)
 		return d
 	}
-	for what, d := range map[string]Data{
-		"row 2, column 1": spoil(func(d *Data) { d.X[2*c.Features+1] = math.NaN() }),
-		"row 1, column 0": spoil(func(d *Data) { d.X[c.Features] = math.Inf(-1) }),
-		"row 3, target":   spoil(func(d *Data) { d.Y[3] = 0.5 }),
-		"row 4, target":   spoil(func(d *Data) { d.Y[4] = math.NaN() }),
-		"for 8 rows":      spoil(func(d *Data) { d.Y = d.Y[1:] }),
+	for what, d := range map[string]bayes.Data{
+		"row 2, column 1": spoil(func(d *bayes.Data) { d.X[2*c.Features+1] = math.NaN() }),
+		"row 1, column 0": spoil(func(d *bayes.Data) { d.X[c.Features] = math.Inf(-1) }),
+		"row 3, target":   spoil(func(d *bayes.Data) { d.Y[3] = 0.5 }),
+		"row 4, target":   spoil(func(d *bayes.Data) { d.Y[4] = math.NaN() }),
+		"for 8 rows":      spoil(func(d *bayes.Data) { d.Y = d.Y[1:] }),
 	} {
 		t.Run(what, func(t *testing.T) {
-			if _, err := NewLearner(c, d, 0.5); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), what) {
+			_, err := NewLearner(c, d, 0.5)
+			if !errors.Is(err, bayes.ErrData) || !strings.Contains(err.Error(), what) {
 				t.Errorf("error %v, want ErrData naming %q", err, what)
 			}
 		})
 	}
 	for _, w := range []float64{-0.1, 1.1, math.NaN()} {
-		if _, err := NewLearner(c, good, w); !errors.Is(err, ErrData) {
+		if _, err := NewLearner(c, good, w); !errors.Is(err, bayes.ErrData) {
 			t.Errorf("weight %v: %v, want ErrData", w, err)
 		}
 	}
-	if _, err := newShardedLearner(c, []Data{good}, 0.5); !errors.Is(err, ErrData) {
+	if _, err := newShardedLearner(c, []bayes.Data{good}, 0.5); !errors.Is(err, bayes.ErrData) {
 		t.Errorf("one shard for three: %v, want ErrData", err)
 	}
 	if _, err := NewLearner(Config{}, good, 0.5); !errors.Is(err, ErrConfig) {
@@ -273,7 +275,7 @@ func TestOneRecordChangesOneShard(t *testing.T) {
 	for _, c := range []Config{logisticConfig(), natural, clippedLinear(gauss.MeanField),
 		clippedLinear(gauss.Full)} {
 		data := dense(c, 1, 40)
-		other := Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
+		other := bayes.Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
 		const victim = 19
 		for j := range c.Features {
 			other.X[victim*c.Features+j] *= -50

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 )
 
@@ -135,7 +136,7 @@ var badParams = []struct {
 			p.LearningRate = Natural, 1.5
 	}},
 	{"optimiser", NameVirtual, func(c *Config, p *Params) {
-		c.Model = Linear
+		c.Model = bayes.Linear
 		c.NoiseSD = 1
 		p.Steps = 0
 		p.LearningRate = 0
@@ -159,7 +160,7 @@ var badParams = []struct {
 	{"statistic_clip", NameHybrid, func(c *Config, p *Params) { p.StatisticClip = 0 }},
 	{"statistic_clip", NameOptimisation, func(c *Config, p *Params) { p.StatisticClip = 1 }},
 	{"strategy", NameAnalytic, func(c *Config, p *Params) {
-		c.Model = Logistic
+		c.Model = bayes.Logistic
 		c.Family = gauss.MeanField
 		c.NoiseSD = 0
 	}},

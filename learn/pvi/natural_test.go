@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 )
 
@@ -59,7 +60,7 @@ func TestNaturalStepsHaveNoUnits(t *testing.T) {
 		p.Steps = 1
 	})
 	data := dense(c, 1, 30)
-	scaled := Data{X: slices.Clone(data.X), Y: data.Y}
+	scaled := bayes.Data{X: slices.Clone(data.X), Y: data.Y}
 	for r := range data.Y {
 		scaled.X[r*c.Features+1] *= 8
 	}
@@ -82,7 +83,7 @@ func TestNaturalStepsHaveNoUnits(t *testing.T) {
 }
 
 // naturalRelease is the first sum before noise of a round from q.
-func naturalRelease(t *testing.T, c Config, data Data, q []int64) (sum []int64) {
+func naturalRelease(t *testing.T, c Config, data bayes.Data, q []int64) (sum []int64) {
 	t.Helper()
 	d, _, err := noised(t, learner(t, c, data, 1), 0, 1).newDescent(t.Context(), q, make([]int64, c.Dim()))
 	if err != nil {
@@ -111,7 +112,7 @@ func TestNaturalVector(t *testing.T) {
 	})
 	const x, y, m = 2.0, 3.0, 0.25
 	q := []int64{1 << c.rawBits(), -2 << c.rawBits()} // mean 1/4, precision 4
-	sum := naturalRelease(t, c, Data{X: []float64{x}, Y: []float64{y}}, q)
+	sum := naturalRelease(t, c, bayes.Data{X: []float64{x}, Y: []float64{y}}, q)
 	for i, want := range []float64{0.5 * x * (y - x*m) / 0.25, -3 * 0.25 * x * x / 0.25} {
 		if got := math.Ldexp(float64(sum[i]), -int(c.FracBits)); math.Abs(got-want) > math.Ldexp(1,
 			-int(c.FracBits)) {

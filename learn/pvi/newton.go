@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/model"
 	"choir/learn/noiseaware/newton"
@@ -73,7 +74,7 @@ func (c Config) checkNewton(bad badField) {
 	if c.StepDoublings < 0 || c.StepDoublings > maxDoublings {
 		bad("step_doublings", c.StepDoublings, fmt.Sprintf("0 to %d", maxDoublings))
 	}
-	if c.name() != NameDataset || c.params().Local || c.Model != Logistic && c.Model != Linear ||
+	if c.name() != NameDataset || c.params().Local || c.Model != bayes.Logistic && c.Model != bayes.Linear ||
 		c.Family != gauss.MeanField || c.Clip == 0 || c.Beta != 0 || c.CurvatureFrom != 0 {
 		bad("optimiser", Newton, `another one unless the model is "logistic" or "linear" in the mean-field `+
 			`family, under strategy "dataset" with a clip and joint noise, a beta of 0 and no curvature rounds`)
@@ -166,9 +167,9 @@ const bent = 0.25
 const chance = 0.5
 
 // stepsPosterior is NoiseAware of Newton steps.
-func (c Config) stepsPosterior(trace []Observation) (*Posterior, error) {
+func (c Config) stepsPosterior(trace []Observation) (*bayes.Posterior, error) {
 	t := newton.Steps{Prior: c.PriorPrecision}
-	if c.Model == Logistic {
+	if c.Model == bayes.Logistic {
 		t.Bent = bent
 	} else {
 		t.Chance = chance
@@ -190,11 +191,11 @@ func (c Config) stepsPosterior(trace []Observation) (*Posterior, error) {
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	q, err := c.at(m, single, false)
+	q, err := c.Likelihood().With(m, single, false)
 	if err == nil && t.Squares != nil {
 		v, lower, upper := t.Squares.Variance(m)
-		q.cfg.NoiseSD = math.Sqrt(v)
-		q.measured = &Measured{c.NoiseSD, math.Sqrt(lower), math.Sqrt(upper)}
+		q = q.WithNoise(math.Sqrt(v), &bayes.Measured{Assumed: c.NoiseSD, Lower: math.Sqrt(lower),
+			Upper: math.Sqrt(upper)})
 	}
 	return q, err
 }
@@ -202,7 +203,7 @@ func (c Config) stepsPosterior(trace []Observation) (*Posterior, error) {
 // addSquares adds a residual round.
 func (c Config) addSquares(t *newton.Steps, o Observation) error {
 	if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() || o.Parties <= 0 {
-		return ErrShape
+		return bayes.ErrShape
 	}
 	q, err := c.Posterior(o.Raw)
 	if err != nil {
@@ -225,10 +226,10 @@ func (c Config) addSquares(t *newton.Steps, o Observation) error {
 // addSteps adds a round.
 func (c Config) addSteps(t *newton.Steps, o Observation) error {
 	if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() {
-		return ErrShape
+		return bayes.ErrShape
 	}
 	if o.Parties <= 0 {
-		return fmt.Errorf("%d parties: %w", o.Parties, ErrShape)
+		return fmt.Errorf("%d parties: %w", o.Parties, bayes.ErrShape)
 	}
 	q, err := c.Posterior(o.Raw)
 	if err != nil {
@@ -254,7 +255,7 @@ func (c Config) addSteps(t *newton.Steps, o Observation) error {
 	t.Kept = c.StepKept
 	t.Records = o.Records / float64(o.Parties)
 	t.Scale = o.Scale
-	t.Ranged = o.Ranged && c.Model == Logistic
+	t.Ranged = o.Ranged && c.Model == bayes.Logistic
 	if t.Ranged {
 		t.Doubts = o.Doubts
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"choir/learn/bayes"
+
 	"gonum.org/v1/gonum/floats"
 )
 
@@ -35,7 +37,7 @@ func TestNewtonSlopes(t *testing.T) {
 	}{{"whole", 64, false}, {"clipped", 0.125, true}} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newtonConfig()
-			c.Model = Linear
+			c.Model = bayes.Linear
 			c.NoiseSD = 2
 			c.Strategy = Dataset{Fit: Fit{Optimiser: Newton}}
 			c.StepDoublings = 0
@@ -99,7 +101,7 @@ func TestNewtonIsTotal(t *testing.T) {
 // have the measured noise then.
 func TestNewtonResiduals(t *testing.T) {
 	c := newtonConfig()
-	c.Model, c.NoiseSD, c.ResidualFrom = Linear, 0.7, 5
+	c.Model, c.NoiseSD, c.ResidualFrom = bayes.Linear, 0.7, 5
 	c.Strategy = Dataset{Fit: Fit{Optimiser: Newton}}
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/noiseaware"
 	"choir/learn/noiseaware/newton"
@@ -57,7 +58,7 @@ func (o Observation) noise(c Config) float64 {
 func (c Config) uncorrected() string {
 	p := c.params()
 	switch {
-	case c.Model == BNN || c.Model == External:
+	case c.Model == bayes.BNN || c.Model == bayes.External:
 		return "the model is not linear in its weights"
 	case c.climbs(), c.name() == NameAnalytic && p.Sampling == SamplingNone:
 		return ""
@@ -71,8 +72,8 @@ func (c Config) uncorrected() string {
 		return "noise in private factors"
 	case c.newton():
 		return ""
-	case c.Model == Logistic && (p.Optimiser != Natural || p.LearningRate != 1),
-		c.Model == Logistic && c.name() == NameAveraging && p.Steps > 1: // the second is at a shard's own point
+	case c.Model == bayes.Logistic && (p.Optimiser != Natural || p.LearningRate != 1),
+		c.Model == bayes.Logistic && c.name() == NameAveraging && p.Steps > 1: // the second is at its own point
 		return "local optimiser steps that may stop before the optimum"
 	}
 	return ""
@@ -92,7 +93,7 @@ func (c Config) uncorrected() string {
 //
 // observes the likelihood's natural parameters at a public point with known noise, whether
 // or not the run has converged.
-func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
+func (c Config) NoiseAware(trace []Observation) (*bayes.Posterior, error) {
 	if why := c.uncorrected(); why != "" {
 		return nil, fmt.Errorf("%w: %s", ErrUncorrected, why)
 	}
@@ -106,7 +107,7 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 		attendance: c.attendance(trace)}
 	for _, o := range trace {
 		if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() {
-			return nil, fmt.Errorf("observation of round %d: %w", o.Round, ErrShape)
+			return nil, fmt.Errorf("observation of round %d: %w", o.Round, bayes.ErrShape)
 		}
 		var err error
 		switch {
@@ -129,40 +130,19 @@ func (c Config) NoiseAware(trace []Observation) (*Posterior, error) {
 			return nil, err
 		}
 	}
-	if r.alone != nil || q.measured == nil || !c.scores() {
+	if r.alone != nil || q.Measured() == nil || !c.scores() {
 		return r.sure(q)
 	}
 	return r.again(trace, q)
 }
 
 // solved is the posterior of what was read.
-func (r *reading) solved() (*Posterior, error) {
+func (r *reading) solved() (*bayes.Posterior, error) {
 	m, single, err := r.posterior()
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	return r.c.at(m, single, r.rare)
-}
-
-// With returns the posterior with the moments under the likelihood, in the full family if they
-// have a covariance, with these means and variances of single weights, and for Rare. Errors:
-// gauss.ErrImproper.
-func (l Likelihood) With(m, single *gauss.Moments, rare bool) (*Posterior, error) {
-	return l.config().at(m, single, rare)
-}
-
-// at returns the posterior with the moments, in the full family if they have a covariance, with these
-// means and variances of single weights, and for Rare.
-func (c Config) at(m, single *gauss.Moments, rare bool) (*Posterior, error) {
-	c.Family = gauss.MeanField
-	if m.Covariance != nil {
-		c.Family = gauss.Full
-	}
-	natural, err := c.space().Natural(m)
-	if err != nil {
-		return nil, fmt.Errorf("noise-aware posterior: %w", err)
-	}
-	return &Posterior{cfg: c, natural: natural, moments: m, single: single, rare: rare}, nil
+	return r.c.Likelihood().With(m, single, r.rare)
 }
 
 // reading is a trace in real numbers.
@@ -320,7 +300,7 @@ func (r *reading) posterior() (m, single *gauss.Moments, err error) {
 	for s := range r.points {
 		t.Scores = append(t.Scores, r.score(s))
 	}
-	if r.c.Model == Logistic {
+	if r.c.Model == bayes.Logistic {
 		t.Spread = r.spreads
 		t.CurvatureSpread = r.spread
 		t.CurvaturePoint = r.at

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/model"
 )
@@ -27,7 +28,7 @@ func oneRow(rounds int) Config {
 }
 
 // observe runs a configuration and returns what its rounds revealed.
-func observe(t *testing.T, c Config, data Data, rounds int, sd float64) []Observation {
+func observe(t *testing.T, c Config, data bayes.Data, rounds int, sd float64) []Observation {
 	t.Helper()
 	l := learner(t, c, data, 1)
 	r := rand.New(rand.NewPCG(7, 8))
@@ -194,7 +195,7 @@ func TestCurvatureSensitivity(t *testing.T) {
 	}
 	most := 0.0
 	for _, factor := range []float64{-30, 0.1, 1e3, 1e200} {
-		other := Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
+		other := bayes.Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
 		for j := range c.Features {
 			other.X[7*c.Features+j] *= factor
 		}
@@ -282,7 +283,7 @@ func TestUncorrected(t *testing.T) {
 	if err := bad.Validate(); !errors.Is(err, ErrConfig) {
 		t.Errorf("curvature rounds with local noise: %v, want ErrConfig", err)
 	}
-	if _, err := oneRow(3).NoiseAware([]Observation{{Round: 1}}); !errors.Is(err, ErrShape) {
+	if _, err := oneRow(3).NoiseAware([]Observation{{Round: 1}}); !errors.Is(err, bayes.ErrShape) {
 		t.Errorf("error %v, want ErrShape", err)
 	}
 }
@@ -390,7 +391,7 @@ func TestSparse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if alone := q.moments.Covariance == nil; alone != k.sparse {
+		if alone := q.Moments().Covariance == nil; alone != k.sparse {
 			t.Errorf("sets %v: without the curvature is %v", k.sets, alone)
 		}
 		for i := range trace[rounds:] { // everybody is in the curvature rounds

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/noiseaware"
 )
@@ -37,12 +38,12 @@ func (c Config) climbs() bool {
 }
 
 // climbingPosterior is NoiseAware of noisy natural-gradient steps.
-func (c Config) climbingPosterior(trace []Observation) (*Posterior, error) {
+func (c Config) climbingPosterior(trace []Observation) (*bayes.Posterior, error) {
 	r := climbing{reading: reading{c: c, prior: c.floats(c.prior()), scales: c.scales(trace),
 		attendance: c.attendance(trace)}}
 	for _, o := range trace {
 		if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() {
-			return nil, fmt.Errorf("observation of round %d: %w", o.Round, ErrShape)
+			return nil, fmt.Errorf("observation of round %d: %w", o.Round, bayes.ErrShape)
 		}
 		add := r.add
 		switch {
@@ -62,7 +63,7 @@ func (c Config) climbingPosterior(trace []Observation) (*Posterior, error) {
 	if err != nil {
 		return nil, fmt.Errorf("noise-aware posterior: %w", err)
 	}
-	return c.at(m, single, r.rare)
+	return c.Likelihood().With(m, single, r.rare)
 }
 
 // posterior returns the moments, and the variances of single weights where they are others.
@@ -70,7 +71,7 @@ func (r *climbing) posterior() (m, single *gauss.Moments, err error) {
 	curvature, ok := r.curvature()
 	if !ok {
 		at := r.settled()
-		if r.c.Model == Logistic {
+		if r.c.Model == bayes.Logistic {
 			at.Records = r.all
 		}
 		m, single = at.Kept()
@@ -92,7 +93,7 @@ func (r *climbing) posterior() (m, single *gauss.Moments, err error) {
 		}
 		return r.without(out, weights, curvature)
 	}
-	if r.c.Model == Logistic {
+	if r.c.Model == bayes.Logistic {
 		t.Spread = r.spreads
 		t.CurvatureSpread = r.spread
 		t.CurvaturePoint = r.at
@@ -230,7 +231,7 @@ func (r *climbing) path(q []float64, o Observation) (means [][]float64, weights 
 // scores of a linear model do not bend, so that its rounds have the mean of least variance.
 func (r *climbing) settled() noiseaware.Diagonal {
 	d, weights := r.c.Weights(), r.settling(1)
-	if r.c.Model == Linear {
+	if r.c.Model == bayes.Linear {
 		weights = r.surest()
 	}
 	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scales: r.scales, Floor: r.c.predictedFloor(),

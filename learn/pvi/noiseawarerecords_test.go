@@ -9,13 +9,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 )
 
 // climbingConfig takes two noisy natural-gradient steps a round, with curvature rounds from one on.
-func climbingConfig(m Model, from int) Config {
+func climbingConfig(m bayes.Model, from int) Config {
 	c := logisticConfig()
-	if m == Linear {
+	if m == bayes.Linear {
 		c = linearConfig(gauss.MeanField)
 		c.StartPrecision = 4
 	}
@@ -31,7 +32,7 @@ func climbingConfig(m Model, from int) Config {
 
 // observeClimb runs parties with local noise of this variance, all in every round without a schedule,
 // and returns what rounds revealed.
-func observeClimb(t *testing.T, c Config, parts []Data, rounds int, variance uint64,
+func observeClimb(t *testing.T, c Config, parts []bayes.Data, rounds int, variance uint64,
 	schedule Schedule) []Observation {
 	t.Helper()
 	var learners []*Learner
@@ -77,9 +78,9 @@ func observeClimb(t *testing.T, c Config, parts []Data, rounds int, variance uin
 // rounds its curvature.
 func TestClimbReadsTheScore(t *testing.T) {
 	const rounds = 4
-	c := climbingConfig(Linear, rounds+1)
+	c := climbingConfig(bayes.Linear, rounds+1)
 	data := dense(c, 3, 60)
-	trace := observeClimb(t, c, []Data{data}, rounds+c.CurvatureSlices(), 0, nil)
+	trace := observeClimb(t, c, []bayes.Data{data}, rounds+c.CurvatureSlices(), 0, nil)
 	r := climbing{reading: reading{c: c, prior: c.floats(c.prior())}}
 	for _, o := range trace {
 		add := r.add
@@ -127,14 +128,14 @@ func TestClimbReadsTheScore(t *testing.T) {
 // TestClimbCovers: with noise that swamps the plain posterior the weights of the data stay within the
 // intervals: of optimisation with curvature rounds and without, sampled and not, of hybrid and analytic.
 func TestClimbCovers(t *testing.T) {
-	sampled := climbingConfig(Logistic, 13)
+	sampled := climbingConfig(bayes.Logistic, 13)
 	sampled = as(sampled, sampled.name(), func(p *Params) {
 		p.Sampling = SamplingPoisson
 		p.SampleRate = 0.5
 	})
-	bare := climbingConfig(Logistic, 0)
+	bare := climbingConfig(bayes.Logistic, 0)
 	bare.CurvatureBound = 0
-	mixed := climbingConfig(Linear, 13)
+	mixed := climbingConfig(bayes.Linear, 13)
 	mixed.Strategy = hybrid{mixed.Strategy.(Optimisation), 0}
 	sums := linearConfig(gauss.Full)
 	sums.DampingDecay = 1
@@ -145,7 +146,7 @@ func TestClimbCovers(t *testing.T) {
 				c.StartPrecision = 60
 				c.PrecisionFloor = 30
 			}
-			parts := []Data{dense(c, 6, 300), dense(c, 7, 300), dense(c, 8, 300)}
+			parts := []bayes.Data{dense(c, 6, 300), dense(c, 7, 300), dense(c, 8, 300)}
 			rounds := 12
 			if c.CurvatureFrom > 0 {
 				rounds += c.CurvatureSlices()
@@ -190,9 +191,9 @@ func TestClimbCovers(t *testing.T) {
 // that are not told are those of all, so that the check is not idle.
 func TestLateParties(t *testing.T) {
 	const rounds, late = 6, 4
-	c := climbingConfig(Linear, rounds+1)
+	c := climbingConfig(bayes.Linear, rounds+1)
 	c.StartPrecision = 3000
-	var parts []Data
+	var parts []bayes.Data
 	for range 11 {
 		parts = append(parts, dense(c, 3, 60))
 	}
@@ -252,12 +253,12 @@ func TestLateParties(t *testing.T) {
 // noise in what a round reveals, and the variance that is counted is above the one measured.
 func TestClimbCountsAbsentNoise(t *testing.T) {
 	const rounds, settled = 120, 40
-	c := climbingConfig(Linear, 0)
+	c := climbingConfig(bayes.Linear, 0)
 	c.CurvatureBound = 0
 	c.Damping = 1
 	c.StartPrecision = 2000
 	c.PrecisionFloor = 2000
-	var parts []Data
+	var parts []bayes.Data
 	want := make([]float64, c.Features)
 	for i := range 4 {
 		d := dense(c, uint64(20+i), 200)
@@ -289,7 +290,7 @@ func TestClimbCountsAbsentNoise(t *testing.T) {
 // TestClimbCurvatureSensitivity: one record moves every release of a curvature round by at most the
 // sensitivity, however large it is, and the round leaves state and factor.
 func TestClimbCurvatureSensitivity(t *testing.T) {
-	for _, m := range []Model{Logistic, Linear} {
+	for _, m := range []bayes.Model{bayes.Logistic, bayes.Linear} {
 		c := climbingConfig(m, 2)
 		c.Clip = 0.5
 		limit, err := c.Sensitivity(ReplaceRecord)
@@ -299,7 +300,7 @@ func TestClimbCurvatureSensitivity(t *testing.T) {
 		data := dense(c, 5, 30)
 		most := 0.0
 		for _, factor := range []float64{-30, 0.1, 1e3, 1e200} {
-			other := Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
+			other := bayes.Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
 			for j := range c.Features {
 				other.X[7*c.Features+j] *= factor
 			}

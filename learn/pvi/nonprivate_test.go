@@ -3,6 +3,7 @@ package pvi
 import (
 	"math"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 )
 
@@ -33,4 +34,4 @@ func (c Config) nonPrivate(parties int) Config {
 }
 
 // conjugate reports whether local updates are exact in closed form under every cavity.
-func (c Config) conjugate() bool { return c.Model == Linear && c.Family == gauss.Full }
+func (c Config) conjugate() bool { return c.Model == bayes.Linear && c.Family == gauss.Full }

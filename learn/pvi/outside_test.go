@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/model"
 )
@@ -18,7 +19,7 @@ type outsideFunc func(OutsideWork) ([][]float64, error)
 func (f outsideFunc) Updates(_ context.Context, w OutsideWork) ([][]float64, error) { return f(w) }
 
 // same does outside what the model does inside.
-func same(c Config, shards []Data) outsideFunc {
+func same(c Config, shards []bayes.Data) outsideFunc {
 	return func(w OutsideWork) ([][]float64, error) {
 		updates := make([][]float64, len(shards))
 		for k, d := range shards {
@@ -77,7 +78,7 @@ func TestOutsideEqualsInside(t *testing.T) {
 
 func externalConfig() Config {
 	return Config{
-		Model: External, Family: gauss.MeanField, Strategy: Dataset{}, Features: 2,
+		Model: bayes.External, Family: gauss.MeanField, Strategy: Dataset{}, Features: 2,
 		Parameters: 3, PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.5, FracBits: 20,
 		DampingBits: 16, Damping: 0.5,
 	}
@@ -87,7 +88,7 @@ func externalConfig() Config {
 // error.
 func TestOutsideIsClipped(t *testing.T) {
 	c := externalConfig()
-	l, err := NewLearner(c, Data{X: []float64{1, 1}, Y: []float64{5}}, 1)
+	l, err := NewLearner(c, bayes.Data{X: []float64{1, 1}, Y: []float64{5}}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,10 +162,11 @@ func TestExternalModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Predict([]float64{1, 1}); !errors.Is(err, ErrNoPredictor) {
+	if _, err := p.Predict([]float64{1, 1}); !errors.Is(err, bayes.ErrNoPredictor) {
 		t.Errorf("prediction: %v, want ErrNoPredictor", err)
 	}
-	if _, err := p.Evaluate(Data{X: []float64{1, 1}, Y: []float64{5}}); !errors.Is(err, ErrNoPredictor) {
+	_, err = p.Evaluate(bayes.Data{X: []float64{1, 1}, Y: []float64{5}})
+	if !errors.Is(err, bayes.ErrNoPredictor) {
 		t.Errorf("evaluation: %v, want ErrNoPredictor", err)
 	}
 	c.Parameters = 0
@@ -198,12 +200,12 @@ func TestLikelihoodRestores(t *testing.T) {
 		if n := len(l.WeightNames(make([]string, c.Features))); n != c.Weights() {
 			t.Errorf("%s: %d names of %d weights", c.Model, n, c.Weights())
 		}
-		if _, err := l.Posterior(p.Natural()[1:]); !errors.Is(err, ErrShape) {
+		if _, err := l.Posterior(p.Natural()[1:]); !errors.Is(err, bayes.ErrShape) {
 			t.Errorf("%s: a short vector: %v, want ErrShape", c.Model, err)
 		}
 		l.Features = 0
-		if _, err := l.Posterior(p.Natural()); !errors.Is(err, ErrConfig) {
-			t.Errorf("%s: no features: %v, want ErrConfig", c.Model, err)
+		if _, err := l.Posterior(p.Natural()); !errors.Is(err, bayes.ErrLikelihood) {
+			t.Errorf("%s: no features: %v, want ErrLikelihood", c.Model, err)
 		}
 	}
 }

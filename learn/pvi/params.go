@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 )
 
@@ -143,7 +144,7 @@ func (c Config) Adjusted(change func(p *Params)) (Config, error) {
 
 // wire is a Config as a plan has it: flat, in this order.
 type wire struct {
-	Model          Model        `json:"model"`
+	Model          bayes.Model  `json:"model"`
 	Family         gauss.Family `json:"family"`
 	Strategy       StrategyName `json:"strategy"`
 	Features       int          `json:"features"`

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 )
 
@@ -92,17 +93,17 @@ func TestOneRecordMovesAReleaseBySensitivity(t *testing.T) {
 
 // oppose gives record victim of data an extreme value, and returns the data with its mirror
 // image.
-func oppose(c Config, data Data, victim int, trial float64) Data {
-	other := Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
+func oppose(c Config, data bayes.Data, victim int, trial float64) bayes.Data {
+	other := bayes.Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
 	for j := range c.Features {
 		at, size := victim*c.Features+j, math.Sin(trial+float64(j))
 		data.X[at], other.X[at] = size, size
-		if c.Model == Logistic {
+		if c.Model == bayes.Logistic {
 			data.X[at], other.X[at] = 100*size, -100*size
 		}
 	}
 	data.Y[victim], other.Y[victim] = 1, 1
-	if c.Model == Linear {
+	if c.Model == bayes.Linear {
 		data.Y[victim], other.Y[victim] = 1e4, -1e4
 	}
 	return other
@@ -117,7 +118,7 @@ func norm(v []int64) float64 {
 }
 
 // releases are the sums of one round before noise.
-func releases(t testing.TB, c Config, data Data, seed byte) (sums [][]int64) {
+func releases(t testing.TB, c Config, data bayes.Data, seed byte) (sums [][]int64) {
 	t.Helper()
 	l := noised(t, learner(t, c, data, 1), 0, seed)
 	q, _, err := c.repair(c.Initial())
@@ -204,7 +205,7 @@ func TestLocalNoiseHasItsVariance(t *testing.T) {
 	for name, c := range recordConfigs() {
 		t.Run(name, func(t *testing.T) {
 			var sum, count float64
-			empty := noised(t, learner(t, c, Data{}, 1), variance, 9)
+			empty := noised(t, learner(t, c, bayes.Data{}, 1), variance, 9)
 			d, _, err := empty.newDescent(t.Context(), c.Initial(), make([]int64, c.Dim()))
 			if err != nil {
 				t.Fatal(err)
@@ -227,8 +228,8 @@ func TestLocalNoiseHasItsVariance(t *testing.T) {
 	for _, s := range []StrategyName{NameDataset, NameVirtual, NameAveraging, NamePerturbation} {
 		c := methodConfigs()[s]
 		c = as(c, c.name(), func(p *Params) { p.Local = true })
-		silent, loud := noised(t, learner(t, c, Data{}, 1), 0, 1),
-			noised(t, learner(t, c, Data{}, 1), variance, 1)
+		silent, loud := noised(t, learner(t, c, bayes.Data{}, 1), 0, 1),
+			noised(t, learner(t, c, bayes.Data{}, 1), variance, 1)
 		still := propose(t, silent, 1, c.Initial(), silent.InitialState())
 		var sum, count float64
 		for count < 400 {
@@ -386,7 +387,7 @@ func TestExtremeRecordsCountAsZero(t *testing.T) {
 		p.SampleRate = 0
 	})
 	data := dense(c, 2, 30)
-	without := Data{X: slices.Clone(data.X[c.Features:]), Y: slices.Clone(data.Y[1:])}
+	without := bayes.Data{X: slices.Clone(data.X[c.Features:]), Y: slices.Clone(data.Y[1:])}
 	data.X[0] = math.MaxFloat64
 	a, b := releases(t, c, data, 1), releases(t, c, without, 1)
 	if !slices.Equal(a[0], b[0]) {

@@ -4,13 +4,15 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"choir/learn/bayes"
 )
 
 // runReal is non-private PVI in floating point: no grid, no clipping, no noise, the
 // damping as real numbers, and no server's factor. It is what the integer path
 // approximates, for tests and as a reference in reports. It returns the posterior
 // after the given number of rounds; an improper one on the way is an error.
-func runReal(ctx context.Context, cfg Config, learners []*Learner, rounds int) (*Posterior, error) {
+func runReal(ctx context.Context, cfg Config, learners []*Learner, rounds int) (*bayes.Posterior, error) {
 	p, _, err := runRealCourse(ctx, cfg, learners, course{Rounds: rounds})
 	return p, err
 }
@@ -18,8 +20,8 @@ func runReal(ctx context.Context, cfg Config, learners []*Learner, rounds int) (
 // runRealCourse is runReal with a schedule and a condition to stop, and also returns the
 // number of rounds. It rejects a course with noise, and strategies whose factors are
 // released updates.
-func runRealCourse(ctx context.Context, cfg Config, learners []*Learner, course course) (*Posterior, int,
-	error) {
+func runRealCourse(ctx context.Context, cfg Config, learners []*Learner,
+	course course) (*bayes.Posterior, int, error) {
 	if err := checkRun(cfg, learners); err != nil {
 		return nil, 0, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 )
 
@@ -20,7 +21,7 @@ import (
 // unchanged, bit for bit. The linear part h = P m never changes.
 func (c Config) repair(raw []int64) (q []int64, lifted int, err error) {
 	if len(raw) != c.Dim() {
-		return nil, 0, fmt.Errorf("repair: length %d, want %d: %w", len(raw), c.Dim(), ErrShape)
+		return nil, 0, fmt.Errorf("repair: length %d, want %d: %w", len(raw), c.Dim(), bayes.ErrShape)
 	}
 	q = append([]int64(nil), raw...)
 	if c.Family == gauss.Full {

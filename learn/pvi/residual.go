@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/noiseaware"
 )
@@ -48,7 +49,8 @@ func (c Config) checkResidual(bad badField) {
 	}
 	p := c.params()
 	shards := c.name() == NameVirtual && !p.Local && p.ShardRows > 0 && c.Factors != FactorsNoisy
-	if b, err := c.clipUnits(); c.Model != Linear || !shards && !c.newton() || err != nil || b < leastClip {
+	b, err := c.clipUnits()
+	if c.Model != bayes.Linear || !shards && !c.newton() || err != nil || b < leastClip {
 		bad("residual_from", c.ResidualFrom, fmt.Sprintf(`0 unless the model is "linear" under strategy "virtual" `+
 			`with shard_rows, or by Newton steps, with joint noise and a clip of %d units of the grid`, leastClip))
 	}
@@ -105,7 +107,7 @@ func upTo(reach int64, share float64) int64 {
 }
 
 // residual is a record's min(r^2, L)/L: in [0, 1] for any record and weights, 0 for what is not a number.
-func (c Config) residual(d Data, row int, weights []float64) float64 {
+func (c Config) residual(d bayes.Data, row int, weights []float64) float64 {
 	r := (d.Y[row] - floats.Dot(d.X[row*c.Features:(row+1)*c.Features], weights)) / c.NoiseSD
 	if share := r * r / ResidualLimit; share < 1 {
 		return share
@@ -124,24 +126,12 @@ func (l *Learner) proposeResiduals(round int, q []int64, state []byte) (Proposal
 	return l.ProposeResiduals(round, m.Mean, state)
 }
 
-// Measured is what residual rounds told of an observation's noise.
-type Measured struct {
-	Assumed float64 `json:"assumed"` // standard deviation by the plan
-	// Lower and Upper are a 95 % interval of the standard deviation of the observations' noise. That of
-	// the predictions also makes up for a posterior whose width is not its error.
-	Lower float64 `json:"lower"`
-	Upper float64 `json:"upper"`
-}
-
-// Measured returns what the posterior's observation noise was measured to be; nil if it is the plan's.
-func (p *Posterior) Measured() *Measured { return p.measured }
-
 // leastCount is how many standard deviations of its noise the number of shards has to be.
 const leastCount = 3
 
 // withResiduals returns the posterior with the observation noise that its residual rounds measured; as it
 // is if there are none, or their noise hides how many records they count.
-func (r *reading) withResiduals(trace []Observation, q *Posterior) (*Posterior, error) {
+func (r *reading) withResiduals(trace []Observation, q *bayes.Posterior) (*bayes.Posterior, error) {
 	c := r.c
 	rounds, squares, count, variance := 0.0, 0.0, 0.0, 0.0
 	var last Observation
@@ -166,7 +156,7 @@ func (r *reading) withResiduals(trace []Observation, q *Posterior) (*Posterior, 
 	shards := count / one
 	off := squares / reach / shards
 	n := shards / rounds * float64(c.params().ShardRows) * r.others(last)
-	sum, square, err := r.uncertain(q.moments)
+	sum, square, err := r.uncertain(q.Moments())
 	if err != nil {
 		return nil, err
 	}
@@ -177,10 +167,8 @@ func (r *reading) withResiduals(trace []Observation, q *Posterior) (*Posterior, 
 		Spread: assumed * sum / n, SpreadSD: assumed * math.Sqrt(2*max(0, square)) / n,
 	}
 	v, lower, upper := r.seen.Variance()
-	with := *q
-	with.cfg.NoiseSD = math.Sqrt(v)
-	with.measured = &Measured{c.NoiseSD, math.Sqrt(lower), math.Sqrt(upper)}
-	return &with, nil
+	return q.WithNoise(math.Sqrt(v), &bayes.Measured{Assumed: c.NoiseSD, Lower: math.Sqrt(lower),
+		Upper: math.Sqrt(upper)}), nil
 }
 
 // others is the number of records of the curvature over that of a residual round.

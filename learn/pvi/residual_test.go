@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 )
 
@@ -35,7 +36,7 @@ func TestResidualSensitivity(t *testing.T) {
 			t.Fatal(err)
 		}
 		weights := []float64{1.5, -1, 0.5}
-		sums := func(d Data) []int64 {
+		sums := func(d bayes.Data) []int64 {
 			l := learner(t, c, d, 1)
 			p, err := l.ProposeResiduals(2, weights, l.InitialState())
 			if err != nil {
@@ -55,7 +56,7 @@ func TestResidualSensitivity(t *testing.T) {
 		data.Y[7] = weights[0]*data.X[7*3] - data.X[7*3+1] + 0.5
 		before := sums(data)
 		for _, y := range []float64{-3, 0, 1e3, -1e160, math.MaxFloat64} {
-			other := Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
+			other := bayes.Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
 			other.Y[7] = y
 			other.X[7*3] *= y
 			after := sums(other)
@@ -63,7 +64,7 @@ func TestResidualSensitivity(t *testing.T) {
 			if before[1] != after[1] {
 				t.Errorf("%d records a shard: a record's value moves the count by %d", rows, after[1]-before[1])
 			}
-			moved(sums(Data{X: other.X[7*3 : 8*3], Y: other.Y[7:8]}), make([]int64, c.Dim()))
+			moved(sums(bayes.Data{X: other.X[7*3 : 8*3], Y: other.Y[7:8]}), make([]int64, c.Dim()))
 		}
 		if far > 1 || far < 0.9 {
 			t.Errorf("%d records a shard: a record moves the sum by %.3f of the sensitivity", rows, far)
@@ -78,7 +79,7 @@ func TestResidualIsTotal(t *testing.T) {
 	for _, y := range values {
 		for _, x := range values {
 			for _, w := range values {
-				got := c.residual(Data{X: []float64{x, -x, 1}, Y: []float64{y}}, 0, []float64{w, w, 0.5})
+				got := c.residual(bayes.Data{X: []float64{x, -x, 1}, Y: []float64{y}}, 0, []float64{w, w, 0.5})
 				if !(got >= 0 && got <= 1) {
 					t.Fatalf("target %g, columns %g, weights %g: a share of %g", y, x, w, got)
 				}
@@ -169,7 +170,7 @@ func TestResidualsWithoutAParty(t *testing.T) {
 	c := residualConfig(gauss.MeanField, rounds+1)
 	quiet := c
 	quiet.NoiseSD = own
-	var parts []Data
+	var parts []bayes.Data
 	for k, n := range rows {
 		parts = append(parts, dense(quiet, uint64(10+k), n))
 	}

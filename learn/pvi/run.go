@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"choir/learn/bayes"
 )
 
 // History is a run in memory.
@@ -154,7 +156,7 @@ func (h *History) step(ctx context.Context, cfg Config, learners []*Learner, cou
 // addInto adds v, or nothing when v is nil.
 func addInto(sum, v []int64) error {
 	if v != nil && len(v) != len(sum) {
-		return fmt.Errorf("length %d, want %d: %w", len(v), len(sum), ErrShape)
+		return fmt.Errorf("length %d, want %d: %w", len(v), len(sum), bayes.ErrShape)
 	}
 	for i, x := range v {
 		next := sum[i] + x

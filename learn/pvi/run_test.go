@@ -12,13 +12,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/model"
 )
 
 // exactPosterior is the natural parameters of the exact full-covariance posterior
 // of linear regression, by the textbook.
-func exactPosterior(c Config, d Data) []float64 {
+func exactPosterior(c Config, d bayes.Data) []float64 {
 	full := gauss.Space{Family: gauss.Full, Features: c.Features}
 	v := make([]float64, full.Dim())
 	precision := mat.NewSymDense(c.Features, nil)
@@ -36,7 +37,7 @@ func exactPosterior(c Config, d Data) []float64 {
 }
 
 // party makes n parties of different sizes, and all their data.
-func parties(t testing.TB, c Config, n int) (ls []*Learner, all Data) {
+func parties(t testing.TB, c Config, n int) (ls []*Learner, all bayes.Data) {
 	t.Helper()
 	for i := range n {
 		d := dense(c, uint64(i), 10+7*i)
@@ -138,7 +139,7 @@ func TestLinearMeanFieldReachesTheFixedPoint(t *testing.T) {
 // globalVI maximises the free energy of all data at once, by a quasi-Newton method
 // that shares nothing with the local optimiser but the (separately tested) free
 // energy.
-func globalVI(t *testing.T, c Config, all Data) (mean, sd []float64) {
+func globalVI(t *testing.T, c Config, all bayes.Data) (mean, sd []float64) {
 	t.Helper()
 	d := c.Features
 	site := model.NewLogistic(d, all.X, all.Y, 1, 1)
@@ -199,7 +200,7 @@ func TestLogisticReachesGlobalVI(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for way, p := range map[string]*Posterior{"real": post, "grid": grid} {
+		for way, p := range map[string]*bayes.Posterior{"real": post, "grid": grid} {
 			dm, ds := floats.Distance(p.Mean(), mean, math.Inf(1)), floats.Distance(p.SD(), sd, math.Inf(1))
 			t.Logf("%s, %s: distances %.2g in the mean, %.2g in the sd", name, way, dm, ds)
 			// 60 damped rounds leave some 1e-4 of the slowest direction of nine
@@ -325,7 +326,7 @@ func TestRunRefuses(t *testing.T) {
 		t.Errorf("another configuration: %v, want ErrConfig", err)
 	}
 	short := func(int, int) []int64 { return make([]int64, 1) }
-	if _, err := Run(ctx, c, ls, short, 1); !errors.Is(err, ErrShape) {
+	if _, err := Run(ctx, c, ls, short, 1); !errors.Is(err, bayes.ErrShape) {
 		t.Errorf("short noise: %v, want ErrShape", err)
 	}
 	huge := func(int, int) []int64 {

@@ -1,11 +1,14 @@
 package pvi
 
-import "choir/learn/noiseaware"
+import (
+	"choir/learn/bayes"
+	"choir/learn/noiseaware"
+)
 
 // scales are what the last round's observation expects of weights, of linear regression alone: for classes
 // a scale below the prior's lost where few weights are large.
 func (c Config) scales(trace []Observation) noiseaware.Scales {
-	if c.Model != Linear || len(trace) == 0 {
+	if c.Model != bayes.Linear || len(trace) == 0 {
 		return nil
 	}
 	o := trace[len(trace)-1]

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/noiseaware"
 )
@@ -79,8 +80,8 @@ func (c Config) checkScores(bad badField) {
 	if u == 0 {
 		return
 	}
-	scores := c.Model == Linear && c.Family == gauss.MeanField && c.name() == NameVirtual && !c.params().Local &&
-		c.Beta == 1 && c.Clip > 0
+	scores := c.Model == bayes.Linear && c.Family == gauss.MeanField && c.name() == NameVirtual &&
+		!c.params().Local && c.Beta == 1 && c.Clip > 0
 	if !(u >= 0x1p-10 && u <= 1) || !scores {
 		bad("precision_unit", u, `0, or 2^-10 to 1 if the model is "linear" in the mean-field family under `+
 			`strategy "virtual" with joint noise, a clip and beta 1`)
@@ -95,10 +96,11 @@ const leastAnswer = 0.1
 const readings = 3
 
 // again reads scores by the weights of the last reading.
-func (r *reading) again(trace []Observation, q *Posterior) (*Posterior, error) {
+func (r *reading) again(trace []Observation, q *bayes.Posterior) (*bayes.Posterior, error) {
 	var err error
 	for range readings {
-		r.observed = q.cfg.NoiseSD * q.cfg.NoiseSD / (r.c.NoiseSD * r.c.NoiseSD)
+		noise := q.Likelihood().NoiseSD
+		r.observed = noise * noise / (r.c.NoiseSD * r.c.NoiseSD)
 		r.near = q.Mean()
 		if q, err = r.solved(); err != nil {
 			return nil, err

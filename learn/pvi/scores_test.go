@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 )
 
@@ -66,7 +67,7 @@ func TestClippedScoresAreCentred(t *testing.T) {
 		c := scoresConfig(2)
 		c.PrecisionUnit = unit
 		r := rand.New(rand.NewPCG(4, 2))
-		var data Data
+		var data bayes.Data
 		for range n {
 			x := []float64{r.NormFloat64(), r.NormFloat64(), 1}
 			data.X = append(data.X, x...)
@@ -112,7 +113,7 @@ func TestScoresAreWithinTheClip(t *testing.T) {
 	before := 0.0
 	for _, round := range []int{1, 2, 3, 4, 5, 6} {
 		for _, y := range []float64{0, 3, -1e9, math.MaxFloat64} {
-			l := learner(t, c, Data{X: []float64{2, -3, 1}, Y: []float64{y}}, 1)
+			l := learner(t, c, bayes.Data{X: []float64{2, -3, 1}, Y: []float64{y}}, 1)
 			p, err := l.Propose(t.Context(), round, c.Initial(), l.InitialState())
 			if err != nil {
 				t.Fatal(err)

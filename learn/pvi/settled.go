@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/noiseaware"
 )
@@ -15,10 +16,10 @@ import (
 // less.
 func (r *reading) eachWeight() (m, single *gauss.Moments) {
 	at := r.settled()
-	if r.c.Model == Linear && r.c.traits().sharded && !r.c.params().Local {
+	if r.c.Model == bayes.Linear && r.c.traits().sharded && !r.c.params().Local {
 		r.alone = &at
 	}
-	if r.c.Model != Logistic || !r.c.traits().sharded {
+	if r.c.Model != bayes.Logistic || !r.c.traits().sharded {
 		return at.Posterior()
 	}
 	at.Answered = r.left(at)
@@ -28,7 +29,7 @@ func (r *reading) eachWeight() (m, single *gauss.Moments) {
 
 // sure returns the posterior of a linear model without a known curvature with predictions that are sure not
 // to lose; others as they are.
-func (r *reading) sure(q *Posterior) (*Posterior, error) {
+func (r *reading) sure(q *bayes.Posterior) (*bayes.Posterior, error) {
 	if r.alone == nil {
 		return q, nil
 	}
@@ -37,14 +38,14 @@ func (r *reading) sure(q *Posterior) (*Posterior, error) {
 	if records == 0 {
 		records = max(1, r.alone.Precision[len(r.alone.Precision)-1]*assumed)
 	}
-	m := noiseaware.Numbers{Diagonal: *r.alone, Weights: q.moments, Single: q.weights(), Assumed: assumed,
-		Observed: q.cfg.NoiseSD * q.cfg.NoiseSD, Records: records, Seen: r.seen}.Sure()
-	out, err := q.cfg.at(m, q.weights(), q.rare)
+	noise := q.Likelihood().NoiseSD
+	m := noiseaware.Numbers{Diagonal: *r.alone, Weights: q.Moments(), Single: q.Single(), Assumed: assumed,
+		Observed: noise * noise, Records: records, Seen: r.seen}.Sure()
+	out, err := q.Likelihood().With(m, q.Single(), q.Rare())
 	if err != nil {
 		return nil, err
 	}
-	out.measured = q.measured
-	return out, nil
+	return out.WithNoise(noise, q.Measured()), nil
 }
 
 // left is the share of the records' factors that clips leave, by the intercept's precision: its column is 1,
@@ -60,7 +61,7 @@ func (r *reading) left(at noiseaware.Diagonal) float64 {
 // predictedFloor is the least precision of the public posterior of classes, for predictions. Weights of a
 // linear model have public scales for that.
 func (c Config) predictedFloor() float64 {
-	if c.Model == Linear {
+	if c.Model == bayes.Linear {
 		return 0
 	}
 	return c.PrecisionFloor

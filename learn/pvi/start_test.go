@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/model"
 )
@@ -24,7 +25,7 @@ func TestStartPrecisionIsTakenOut(t *testing.T) {
 				c = as(c, c.name(), func(p *Params) { p.Shards = 3 })
 			}
 			var ls []*Learner
-			var all Data
+			var all bayes.Data
 			for i := range 4 {
 				d := dense(c, uint64(i), 10+7*i)
 				ls = append(ls, learner(t, c, d, declared/4))

@@ -5,6 +5,8 @@ package pvi
 import (
 	"math/rand/v2"
 	"testing"
+
+	"choir/learn/bayes"
 )
 
 // TestColumnsThatBelongTogether: where a factor with a few values is in many columns, the posterior
@@ -19,7 +21,7 @@ func TestColumnsThatBelongTogether(t *testing.T) {
 	c := oneRow(rounds)
 	c.Features, c.CurvatureFrom, c.CurvatureBound = columns+1, 0, 0
 	c.Damping, c.DampingDecay, c.PrecisionFloor, c.StartPrecision = 0.1, 0, 60, 100
-	var data Data
+	var data bayes.Data
 	for range rows {
 		kind := r.IntN(3)
 		row := make([]float64, columns+1)
@@ -40,7 +42,7 @@ func TestColumnsThatBelongTogether(t *testing.T) {
 }
 
 // together holds the posterior that counts the noise to the public one.
-func together(t *testing.T, c Config, data Data, rounds int, sd float64) {
+func together(t *testing.T, c Config, data bayes.Data, rounds int, sd float64) {
 	t.Helper()
 	trace := observe(t, c, data, rounds, sd)
 	for i := range trace {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/model"
 )
@@ -140,7 +141,7 @@ func checkRecords(c Config, bad badField) {
 }
 
 func checkLinear(c Config, bad badField) {
-	if c.Model != Linear {
+	if c.Model != bayes.Linear {
 		bad("strategy", c.name(), `another one unless the model is "linear"`)
 	}
 }

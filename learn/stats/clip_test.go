@@ -6,9 +6,9 @@ import (
 	mathrand "math/rand/v2"
 	"testing"
 
-	"gonum.org/v1/gonum/mat"
+	"choir/learn/bayes"
 
-	"choir/learn/pvi"
+	"gonum.org/v1/gonum/mat"
 )
 
 // TestExponential against tabulated values: E1 at real numbers, and at iy, where it is
@@ -156,7 +156,7 @@ func TestLongTargets(t *testing.T) {
 	noise := 20 * math.Ldexp(1, int(cfg.SumFracBits()))
 	covered, length := 0.0, 0.0
 	for range sessions {
-		var data pvi.Data
+		var data bayes.Data
 		for range rows {
 			y := rng.NormFloat64()
 			for j, w := range weights {

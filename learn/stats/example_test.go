@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"choir/learn/pvi"
+	"choir/learn/bayes"
 	"choir/learn/stats"
 )
 
@@ -15,7 +15,7 @@ func Example() {
 		Features: 2, PriorPrecision: 1e-6, NoiseSD: 0.1, Bound: 4, TargetBound: 8, Radius: 2,
 		FracBits: 16, Records: 4, MaxRecords: 10,
 	}
-	parts := []pvi.Data{
+	parts := []bayes.Data{
 		{X: []float64{0, 1, 1, 1}, Y: []float64{1, 3}}, // y = 2 x + 1, the last column is the bias
 		{X: []float64{2, 1, 3, 1}, Y: []float64{5, 7}},
 	}

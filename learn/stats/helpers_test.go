@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"choir/learn/pvi"
+	"choir/learn/bayes"
 )
 
 func seeded(b ...byte) *mathrand.ChaCha8 {
@@ -21,10 +21,10 @@ func small() Config {
 
 // line are n rows whose features and targets lie on the grid 2^-6, so that no scaling
 // rounds them.
-func line(seed byte, n, d int) pvi.Data {
+func line(seed byte, n, d int) bayes.Data {
 	rng := mathrand.New(seeded(seed))
 	grid := func(v float64) float64 { return float64(int(v*64)) / 64 }
-	var data pvi.Data
+	var data bayes.Data
 	for range n {
 		y := 0.2 * rng.NormFloat64()
 		for j := range d {
@@ -40,7 +40,7 @@ func line(seed byte, n, d int) pvi.Data {
 	return data
 }
 
-func learners(t testing.TB, cfg Config, noise float64, parts ...pvi.Data) (ls []*Learner) {
+func learners(t testing.TB, cfg Config, noise float64, parts ...bayes.Data) (ls []*Learner) {
 	t.Helper()
 	for _, part := range parts {
 		l, err := NewLearner(cfg, part, noise)
@@ -58,7 +58,7 @@ func containsField(err error, field string) bool {
 
 // signal are records of standard normal columns and a bias, whose targets are about 1 long and residuals a
 // quarter, with the weights.
-func signal(rng *mathrand.Rand, n, d int) (data pvi.Data, truth []float64) {
+func signal(rng *mathrand.Rand, n, d int) (data bayes.Data, truth []float64) {
 	for range d {
 		truth = append(truth, 0.43*float64(1-2*rng.IntN(2)))
 	}

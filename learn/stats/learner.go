@@ -8,20 +8,21 @@ import (
 	"sync"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/bayes"
 	"choir/learn/internal/absent"
 	"choir/learn/internal/secret"
 	"choir/learn/pvi"
 )
 
 // ErrData is in the chain of every error about unusable records.
-var ErrData = pvi.ErrData
+var ErrData = bayes.ErrData
 
 // Learner is one party. It keeps no private state.
 type Learner struct {
 	secret.Hidden
 
 	cfg   Config
-	data  pvi.Data
+	data  bayes.Data
 	noise float64
 
 	mu    sync.Mutex
@@ -44,7 +45,7 @@ type Proposal struct {
 // NewLearner returns a party. noise is the variance of all parties' noise on one sum, in
 // its unit squared; it is public, and 0 without noise. The data is kept, not copied, and
 // never modified. Errors: ErrConfig, ErrData.
-func NewLearner(cfg Config, data pvi.Data, noise float64) (*Learner, error) {
+func NewLearner(cfg Config, data bayes.Data, noise float64) (*Learner, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func NewLearner(cfg Config, data pvi.Data, noise float64) (*Learner, error) {
 }
 
 // check returns an error that names the first unusable record, or nil.
-func (c Config) check(d pvi.Data) error {
+func (c Config) check(d bayes.Data) error {
 	if len(d.X) != len(d.Y)*c.Features {
 		return fmt.Errorf("%w: %d features for %d rows of %d columns", ErrData, len(d.X), len(d.Y),
 			c.Features)

@@ -5,15 +5,15 @@ import (
 	mathrand "math/rand/v2"
 	"testing"
 
+	"choir/learn/bayes"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-
-	"choir/learn/pvi"
 )
 
 // levelled are n records of a column and of a category of some levels, whose last is rare, with the weights.
 // A share of the records has no level. All values but targets are on the grid 2^-6.
-func levelled(rng *mathrand.Rand, n, levels int, without float64) (data pvi.Data, truth []float64) {
+func levelled(rng *mathrand.Rand, n, levels int, without float64) (data bayes.Data, truth []float64) {
 	for range levels + 2 {
 		truth = append(truth, 0.4*rng.NormFloat64())
 	}

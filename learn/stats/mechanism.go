@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
 )
@@ -19,13 +20,13 @@ func (c Config) Mechanism() (pvi.Mechanism, error) {
 
 // Predictive is Posterior with the model that predicts from it. Before the first statistics
 // it is the prior.
-func (c Config) Predictive(raw []int64, noise float64) (*pvi.Posterior, error) {
+func (c Config) Predictive(raw []int64, noise float64) (*bayes.Posterior, error) {
 	s, err := c.open(raw)
 	if err != nil {
 		return nil, fmt.Errorf("posterior: %w", err)
 	}
 	like := pvi.Config{
-		Model: pvi.Linear, Family: gauss.Full, Strategy: pvi.Dataset{}, Features: c.Features,
+		Model: bayes.Linear, Family: gauss.Full, Strategy: pvi.Dataset{}, Features: c.Features,
 		PriorPrecision: c.PriorPrecision, PrecisionFloor: c.PriorPrecision, FracBits: 16,
 		DampingBits: 16, Damping: 1, NoiseSD: c.NoiseSD,
 	}

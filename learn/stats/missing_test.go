@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/internal/absent"
-	"choir/learn/pvi"
 )
 
 // TestMissing: numbers that are missing at random, far from the middle of their range, hardly move slopes:
@@ -19,7 +19,7 @@ func TestMissing(t *testing.T) {
 	const rows, slope = 4000, 1.5
 	cfg.Records, cfg.MaxRecords = rows, rows
 	rng := mathrand.New(seeded(9))
-	var d pvi.Data
+	var d bayes.Data
 	missing := 0
 	for range rows {
 		x := 0.6 + 0.1*rng.NormFloat64()
@@ -34,7 +34,7 @@ func TestMissing(t *testing.T) {
 	if missing < rows/6 {
 		t.Fatalf("%d numbers are missing", missing)
 	}
-	of := func(d pvi.Data) (slope float64, filled []float64) {
+	of := func(d bayes.Data) (slope float64, filled []float64) {
 		raw, err := Run(t.Context(), cfg, learners(t, cfg, 0, d.Split(2)...), nil, 6)
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +69,7 @@ func TestMissing(t *testing.T) {
 	if math.Abs(centres[0]-want) > 0.005 || centres[2] != 0 {
 		t.Errorf("centres %v, want %.3f and the bias's 0", centres, want)
 	}
-	middle := pvi.Data{X: slices.Clone(d.X), Y: d.Y}
+	middle := bayes.Data{X: slices.Clone(d.X), Y: d.Y}
 	for i, x := range middle.X {
 		middle.X[i] = absent.Present(x)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/bayes"
 	"choir/learn/pvi"
 )
 
@@ -38,7 +39,7 @@ func (c Config) InputRadius() uint64 { return 2 * c.radius() }
 // clipped to the radius. It is private in one release of sensitivity InputRadius over
 // Features+1 numbers, in units of 2^-f; noise writes such noise of the given variance. The
 // mean of what it adds to the squares is public, and is subtracted.
-func InputPerturbation(cfg Config, parts []pvi.Data, noise func(dst []int64) error,
+func InputPerturbation(cfg Config, parts []bayes.Data, noise func(dst []int64) error,
 	variance float64) (*Posterior, error) {
 	cfg.MomentRounds, cfg.ResidualFrom = 0, 0
 	raw := cfg.Initial()

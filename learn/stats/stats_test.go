@@ -14,12 +14,12 @@ import (
 	"pgregory.net/rapid"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/bayes"
 	"choir/learn/internal/absent"
-	"choir/learn/pvi"
 )
 
 // exact is the conjugate posterior by the book: precision P + X'X/v.
-func exact(d pvi.Data, features int, prior, sd float64) (mean []float64, precision *mat.SymDense) {
+func exact(d bayes.Data, features int, prior, sd float64) (mean []float64, precision *mat.SymDense) {
 	x := mat.NewDense(d.Rows(), features, d.X)
 	var gram mat.Dense
 	gram.Mul(x.T(), x)
@@ -112,7 +112,7 @@ func TestMomentRounds(t *testing.T) {
 }
 
 // checkScales compares the private means and standard deviations with the data's.
-func checkScales(t *testing.T, cfg Config, data pvi.Data, scales []scale) {
+func checkScales(t *testing.T, cfg Config, data bayes.Data, scales []scale) {
 	t.Helper()
 	column := func(j int) (v []float64) {
 		for i := range data.Y {
@@ -139,9 +139,9 @@ func checkScales(t *testing.T, cfg Config, data pvi.Data, scales []scale) {
 const flat = 1e-6
 
 // checkPredictions compares predictions on the scaled and on the data's side.
-func checkPredictions(t *testing.T, p *Posterior, data pvi.Data, scales []scale) {
+func checkPredictions(t *testing.T, p *Posterior, data bayes.Data, scales []scale) {
 	t.Helper()
-	scaled := pvi.Data{}
+	scaled := bayes.Data{}
 	for i := range data.Y {
 		for j := range 2 {
 			scaled.X = append(scaled.X, (data.X[3*i+j]-scales[j].center)/scales[j].unit)
@@ -163,7 +163,7 @@ func checkPredictions(t *testing.T, p *Posterior, data pvi.Data, scales []scale)
 type neighbours struct {
 	round   int
 	raw     []int64
-	records [2]pvi.Data
+	records [2]bayes.Data
 }
 
 // neighbourings draws neighbours for a configuration of three columns.
@@ -179,7 +179,7 @@ func neighbourings(cfg Config) *rapid.Generator[neighbours] {
 			100}))
 		for k := range n.records {
 			x := []float64{value.Draw(t, "x"), value.Draw(t, "x"), 1}
-			n.records[k] = pvi.Data{X: x, Y: []float64{value.Draw(t, "y")}}
+			n.records[k] = bayes.Data{X: x, Y: []float64{value.Draw(t, "y")}}
 		}
 		return n
 	})
@@ -351,7 +351,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := cfg.Fold(1, full, sum); !errors.Is(err, ErrOverflow) {
 		t.Errorf("overflow: %v", err)
 	}
-	for name, d := range map[string]pvi.Data{
+	for name, d := range map[string]bayes.Data{
 		"no bias":  {X: []float64{0, 0, 2}, Y: []float64{0}},
 		"NaN":      {X: []float64{0, math.NaN(), 1}, Y: []float64{0}},
 		"infinite": {X: []float64{0, 0, 1}, Y: []float64{math.Inf(1)}},

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"math"
 
-	"choir/learn/pvi"
+	"choir/learn/bayes"
 )
 
 // Sum is the sum of the vectors of a party's records.
-func (l *Layout) Sum(d pvi.Data) ([]int64, error) {
+func (l *Layout) Sum(d bayes.Data) ([]int64, error) {
 	width := l.schema.Dim()
 	if len(d.X) != len(d.Y)*width {
 		return nil, fmt.Errorf("table: %d values for %d records of %d columns", len(d.X), len(d.Y), width)

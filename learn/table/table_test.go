@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
-	"choir/learn/pvi"
 )
 
 const schemaText = `missing = "drop"
@@ -31,7 +31,7 @@ func schema(t *testing.T) *dataset.Schema {
 	return s
 }
 
-func data(t *testing.T, s *dataset.Schema, text string) pvi.Data {
+func data(t *testing.T, s *dataset.Schema, text string) bayes.Data {
 	t.Helper()
 	rec, err := dataset.ReadRecords(strings.NewReader(text), dataset.CSVOptions{Name: "t"})
 	if err != nil {
@@ -41,7 +41,7 @@ func data(t *testing.T, s *dataset.Schema, text string) pvi.Data {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pvi.Data{X: table.X, Y: table.Y}
+	return bayes.Data{X: table.X, Y: table.Y}
 }
 
 func all() Config {
@@ -182,7 +182,7 @@ func TestIntervals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum, err := l.Sum(pvi.Data{X: table.X, Y: table.Y})
+	sum, err := l.Sum(bayes.Data{X: table.X, Y: table.Y})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func TestNewRefuses(t *testing.T) {
 	if _, err := l.Sum(two); err == nil || !strings.Contains(err.Error(), "allows a party 1") {
 		t.Errorf("too many records: %v", err)
 	}
-	if _, err := l.Sum(pvi.Data{X: []float64{1}, Y: []float64{0}}); err == nil {
+	if _, err := l.Sum(bayes.Data{X: []float64{1}, Y: []float64{0}}); err == nil {
 		t.Error("a record without columns")
 	}
 }

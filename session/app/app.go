@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -44,10 +45,10 @@ type Spec interface {
 	// Join returns a party's side of the application.
 	Join(c PartyConfig) (Party, error)
 	// Posterior returns the posterior of the weights in a public state.
-	Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error)
+	Posterior(p *protocol.Plan, state []int64) (*bayes.Posterior, error)
 	// NoiseAware returns the posterior that counts the privacy noise, given all accepted
 	// rounds in order. Errors: pvi.ErrUncorrected for a method without one.
-	NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, error)
+	NoiseAware(p *protocol.Plan, trace []Revealed) (*bayes.Posterior, error)
 }
 
 // Party is a party's side of an application.
@@ -60,7 +61,7 @@ type Party interface {
 type PartyConfig struct {
 	Plan  *protocol.Plan
 	Party uint32
-	Data  pvi.Data // never modified
+	Data  bayes.Data // never modified
 	// Rand is the source of secret samples and local noise: crypto/rand.Reader in
 	// production. It is read concurrently with the party's machine; a reader that
 	// is not safe for that must not be shared with it.

@@ -5,8 +5,8 @@ import (
 	mathrand "math/rand/v2"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/global"
-	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
 	"choir/session/internal/rig"
@@ -19,7 +19,7 @@ import (
 func BenchmarkGlobalRounds(b *testing.B) {
 	const parties, records, features, rounds = 10, 2442, 109, 100
 	rng := mathrand.New(mathrand.NewPCG(1, 1))
-	c := rig.AppCase{Noise: protocol.NoiseParty, Rounds: rounds, Parts: make([]pvi.Data, parties)}
+	c := rig.AppCase{Noise: protocol.NoiseParty, Rounds: rounds, Parts: make([]bayes.Data, parties)}
 	for i := range c.Parts {
 		d := &c.Parts[i]
 		for range records {
@@ -33,7 +33,7 @@ func BenchmarkGlobalRounds(b *testing.B) {
 			d.Y = append(d.Y, math.Round(rng.Float64()))
 		}
 	}
-	c.App = &app.GlobalVI{Version: 1, Global: global.Config{Model: pvi.Logistic, Features: features,
+	c.App = &app.GlobalVI{Version: 1, Global: global.Config{Model: bayes.Logistic, Features: features,
 		PriorPrecision: 1, InitialSD: 0.1, Clip: 3, FracBits: 22, SampleRate: 0.02, Records: parties * records,
 		MaxRecords: 1 << 20, Optimiser: global.Adam, LearningRate: 0.015, Averaging: 3},
 		Schema: rig.SchemaOf(b, features, true)}

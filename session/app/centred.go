@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/bayes"
 	"choir/learn/centre"
 	"choir/learn/dataset"
-	"choir/learn/pvi"
 	"choir/protocol"
 )
 
@@ -60,7 +60,7 @@ func (c centring) split(state []int64) (learning, measured []int64, err error) {
 	if at := len(state) - n; at >= 0 && state[at] >= 0 {
 		return state[:at:at], state[at:], nil
 	}
-	return nil, nil, fmt.Errorf("state: %w", pvi.ErrShape)
+	return nil, nil, fmt.Errorf("state: %w", bayes.ErrShape)
 }
 
 // Fold adds a measuring round's sum to the measured part, and any other to the method's, whose
@@ -68,7 +68,7 @@ func (c centring) split(state []int64) (learning, measured []int64, err error) {
 func (c centring) Fold(round int, state, sum []int64) ([]int64, error) {
 	learning, measured, err := c.split(state)
 	if err != nil || len(sum) != c.dim {
-		return nil, fmt.Errorf("fold of round %d: %w", round, pvi.ErrShape)
+		return nil, fmt.Errorf("fold of round %d: %w", round, bayes.ErrShape)
 	}
 	if round > c.rounds {
 		next, err := c.folder.Fold(round-c.rounds, learning, sum)
@@ -178,7 +178,7 @@ func (p *centredParty) measure(w protocol.Work) ([]int64, []byte, error) {
 	}
 	view := p.columns.View(measured, p.variance(p.Plan), int(w.Round), p.rounds)
 	share, calls := 0.0, 0.0
-	add := func(d pvi.Data, sum []int64) error {
+	add := func(d bayes.Data, sum []int64) error {
 		groups := p.groups
 		if groups == 0 {
 			groups = d.Rows()
@@ -196,7 +196,7 @@ func (p *centredParty) measure(w protocol.Work) ([]int64, []byte, error) {
 }
 
 // sum is what add adds up, of a sample of the records, or of one for each release.
-func (p *centredParty) sum(add func(d pvi.Data, sum []int64) error) ([]int64, error) {
+func (p *centredParty) sum(add func(d bayes.Data, sum []int64) error) ([]int64, error) {
 	if l, ok := p.learner.(*pviParty); ok && l.learner.Config().Strategy.Params().Local {
 		return l.learner.NoisySums(func(rows []int, sum []int64) error { return add(p.Data.Pick(rows), sum) })
 	}
@@ -216,7 +216,7 @@ func (p *centredParty) centreAt(state []int64) error {
 		return err
 	}
 	of := p.PartyConfig
-	of.Data = pvi.Data{X: p.columns.Recode(p.Data.X, *frame), Y: p.Data.Y}
+	of.Data = bayes.Data{X: p.columns.Recode(p.Data.X, *frame), Y: p.Data.Y}
 	of.Report = func(round uint32, clipped float64) { p.report(round+uint32(p.rounds), clipped) }
 	if p.centred, err = p.make(of); err != nil {
 		return err

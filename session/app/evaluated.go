@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/evaluate"
 	"choir/learn/pvi"
@@ -57,7 +58,7 @@ func (e evaluated) unit(m pvi.Mechanism, err error, fracBits uint8) (int64, erro
 }
 
 // check returns an error unless the terms suit the plan and the schema.
-func (e evaluated) check(rounds uint32, schema *dataset.Schema, model pvi.Model) error {
+func (e evaluated) check(rounds uint32, schema *dataset.Schema, model bayes.Model) error {
 	if e.Config == nil {
 		return nil
 	}
@@ -71,7 +72,7 @@ func (e evaluated) check(rounds uint32, schema *dataset.Schema, model pvi.Model)
 	case schema.Missing == dataset.Drop:
 		return fmt.Errorf("evaluation: the schema drops records with missing values, which would move others " +
 			"between learning and evaluation: missing must be zero or refuse")
-	case model == pvi.External:
+	case model == bayes.External:
 		return fmt.Errorf("evaluation: model external predicts only in its program; leave [evaluation] out")
 	}
 	return nil
@@ -100,7 +101,7 @@ func (e evaluated) learning(round uint32, rounds int) uint32 {
 // Fold implements protocol.Model.
 func (s scored) Fold(round uint32, state, sum []int64) ([]int64, error) {
 	if len(sum) < s.dim {
-		return nil, fmt.Errorf("fold of round %d: %w", round, pvi.ErrShape)
+		return nil, fmt.Errorf("fold of round %d: %w", round, bayes.ErrShape)
 	}
 	if s.At(int(round), s.rounds) {
 		return state, nil
@@ -155,7 +156,7 @@ type scoredParty struct {
 	Party
 	evaluated
 	exporter
-	held   pvi.Data
+	held   bayes.Data
 	target evaluate.Target
 	dim    int
 	u      int64
@@ -202,7 +203,7 @@ type exporter struct {
 
 // exported is the posterior that the session would export if it ended now: the noise-aware one, where
 // there is one.
-func (p exporter) exported(w protocol.Work) (*pvi.Posterior, error) {
+func (p exporter) exported(w protocol.Work) (*bayes.Posterior, error) {
 	if q, ok := p.aware(w); ok {
 		return q, nil
 	}
@@ -210,7 +211,7 @@ func (p exporter) exported(w protocol.Work) (*pvi.Posterior, error) {
 }
 
 // aware is the posterior that knows its noise before a round; false where there is none yet.
-func (p exporter) aware(w protocol.Work) (*pvi.Posterior, bool) {
+func (p exporter) aware(w protocol.Work) (*bayes.Posterior, bool) {
 	trace := slices.Clone(p.before)
 	for _, o := range w.Opened {
 		trace = append(trace, Revealed{Round: o.Round, Counted: o.Counted, Set: o.Set, Before: o.Before,

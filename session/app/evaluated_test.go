@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -66,7 +67,7 @@ func TestEvaluation(t *testing.T) {
 	if err != nil || len(points) != 2 || points[0].Round != 3 || points[1].Round != 5 {
 		t.Fatalf("%+v, %v", points, err)
 	}
-	var held pvi.Data
+	var held bayes.Data
 	for _, d := range c.Parts {
 		_, h := e.Split(d)
 		held.X = append(held.X, h.X...)
@@ -93,13 +94,13 @@ func TestEvaluation(t *testing.T) {
 	y := slices.Clone(d.Y)
 	n := 0
 	for i := range y {
-		if train, _ := e.Split(pvi.Data{X: d.X[:4*(i+1)], Y: d.Y[:i+1]}); train.Rows() == 0 || i > 0 &&
+		if train, _ := e.Split(bayes.Data{X: d.X[:4*(i+1)], Y: d.Y[:i+1]}); train.Rows() == 0 || i > 0 &&
 			train.Rows() == rowsBefore(c, d, i) {
 			y[i] = 1 - y[i]
 			n++
 		}
 	}
-	changed.Parts[1] = pvi.Data{X: d.X, Y: y}
+	changed.Parts[1] = bayes.Data{X: d.X, Y: y}
 	other, after := folded(t, changed, p)
 	if n == 0 || !slices.Equal(after, state) {
 		t.Errorf("%d held-out records changed what was learnt", n)
@@ -129,7 +130,7 @@ func TestEvaluationOfTheExported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var held pvi.Data
+	var held bayes.Data
 	for _, d := range c.Parts {
 		_, h := app.EvaluationOf(c.App).Split(d)
 		held.X = append(held.X, h.X...)
@@ -151,8 +152,8 @@ func TestEvaluationOfTheExported(t *testing.T) {
 }
 
 // rowsBefore is the number of the first i records that are learnt from.
-func rowsBefore(c rig.AppCase, d pvi.Data, i int) int {
-	train, _ := app.EvaluationOf(c.App).Split(pvi.Data{X: d.X[:4*i], Y: d.Y[:i]})
+func rowsBefore(c rig.AppCase, d bayes.Data, i int) int {
+	train, _ := app.EvaluationOf(c.App).Split(bayes.Data{X: d.X[:4*i], Y: d.Y[:i]})
 	return train.Rows()
 }
 

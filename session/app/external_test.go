@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
@@ -31,7 +32,7 @@ func TestExternalModelInAPlan(t *testing.T) {
 	c := rig.AppCases(t)["virtual"]
 	l := *c.App.(*app.PVI)
 	l.PVI = pvi.Config{
-		Model: pvi.External, Family: gauss.MeanField, Strategy: pvi.Dataset{}, Features: 4,
+		Model: bayes.External, Family: gauss.MeanField, Strategy: pvi.Dataset{}, Features: 4,
 		Parameters: 2, PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.5, FracBits: 20,
 		DampingBits: 16, Damping: 1,
 	}
@@ -66,7 +67,7 @@ func TestExternalModelInAPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Predict(records, ""); !errors.Is(err, pvi.ErrNoPredictor) {
+	if _, err := f.Predict(records, ""); !errors.Is(err, bayes.ErrNoPredictor) {
 		t.Errorf("prediction: %v, want ErrNoPredictor", err)
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"slices"
 
 	"choir/crypto/fixedpoint"
+	"choir/learn/bayes"
 	"choir/learn/centre"
 	"choir/learn/dataset"
 	"choir/learn/noiseaware/newton"
-	"choir/learn/pvi"
 	"choir/protocol"
 )
 
@@ -48,7 +48,7 @@ func (c centring) variance(p *protocol.Plan) float64 {
 
 // after returns the posterior of centred columns for records as they are encoded, with the
 // frame of a public state.
-func (c centring) after(p *protocol.Plan, state []int64, q *pvi.Posterior) (*pvi.Posterior, error) {
+func (c centring) after(p *protocol.Plan, state []int64, q *bayes.Posterior) (*bayes.Posterior, error) {
 	frame, err := c.frame(p, state)
 	if err != nil || frame == nil {
 		return q, err
@@ -63,8 +63,8 @@ func (c centring) after(p *protocol.Plan, state []int64, q *pvi.Posterior) (*pvi
 // aware is the noise-aware posterior of centred columns, of a method whose prior has this variance: single
 // weights don't lean on the prior's mean, nor on its length where noise hides how narrow a column is, and
 // have the prior's law along what no record tells.
-func (c centring) aware(p *protocol.Plan, state []int64, q *pvi.Posterior,
-	prior float64) (*pvi.Posterior, error) {
+func (c centring) aware(p *protocol.Plan, state []int64, q *bayes.Posterior,
+	prior float64) (*bayes.Posterior, error) {
 	if p.Noise == protocol.NoiseNone {
 		return c.after(p, state, q)
 	}

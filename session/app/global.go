@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/evaluate"
 	"choir/learn/global"
@@ -37,7 +38,7 @@ func (g *GlobalVI) validate() error {
 	if err := g.Global.Validate(); err != nil {
 		return fmt.Errorf("parameters: %w", err)
 	}
-	if g.CentreRounds != 0 && g.Global.Model != pvi.Logistic {
+	if g.CentreRounds != 0 && g.Global.Model != bayes.Logistic {
 		return fmt.Errorf("parameters: centre_rounds is %d, want 0 unless the model is logistic", g.CentreRounds)
 	}
 	return nil
@@ -92,7 +93,7 @@ func (g *GlobalVI) Model(p *protocol.Plan) protocol.Model {
 }
 
 // Posterior implements Spec.
-func (g *GlobalVI) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
+func (g *GlobalVI) Posterior(p *protocol.Plan, state []int64) (*bayes.Posterior, error) {
 	raw, _, err := g.centring().split(state)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/mcmc"
@@ -120,7 +121,7 @@ func (m *MCMC) Draws(p *protocol.Plan, state []int64) (*mcmc.Posterior, error) {
 
 // Posterior implements Spec: the Gaussian of the draws' mean and covariance, which predicts by
 // the draws.
-func (m *MCMC) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
+func (m *MCMC) Posterior(p *protocol.Plan, state []int64) (*bayes.Posterior, error) {
 	q, err := m.posterior(p, state)
 	if err != nil {
 		return nil, err
@@ -129,7 +130,7 @@ func (m *MCMC) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error
 }
 
 // posterior is that of centred columns.
-func (m *MCMC) posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
+func (m *MCMC) posterior(p *protocol.Plan, state []int64) (*bayes.Posterior, error) {
 	d, err := m.Draws(p, state)
 	if err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ func (m *MCMC) posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error
 	if err != nil {
 		return nil, fmt.Errorf("posterior: %w", err)
 	}
-	like := pvi.Likelihood{Model: pvi.Logistic, Family: gauss.Full, Features: m.MCMC.Features}
+	like := bayes.Likelihood{Model: bayes.Logistic, Family: gauss.Full, Features: m.MCMC.Features}
 	q, err := like.Posterior(natural)
 	if err != nil {
 		return nil, err
@@ -152,9 +153,9 @@ func (m *MCMC) posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error
 }
 
 // NoiseAware implements Spec. The tests and the trace posterior count the noise already.
-func (m *MCMC) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, error) {
+func (m *MCMC) NoiseAware(p *protocol.Plan, trace []Revealed) (*bayes.Posterior, error) {
 	if len(trace) == 0 {
-		return nil, fmt.Errorf("no rounds: %w", pvi.ErrShape)
+		return nil, fmt.Errorf("no rounds: %w", bayes.ErrShape)
 	}
 	last := trace[len(trace)-1]
 	state, err := m.Model(p).Fold(last.Round, last.Before, last.Sum)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"choir/learn/bayes"
 	"choir/learn/centre"
 	"choir/learn/defaults"
 	"choir/learn/noiseaware/newton"
@@ -89,7 +90,7 @@ func noiseOn(p *protocol.Plan, counted int) float64 {
 }
 
 // NoiseAware implements Spec.
-func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, error) {
+func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*bayes.Posterior, error) {
 	trace = l.evaluation().trace(p, l.PVI.Dim(), trace)
 	schema, err := l.Encoding()
 	if err != nil {
@@ -133,7 +134,7 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, er
 }
 
 // NoiseAware implements Spec.
-func (g *GlobalVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, error) {
+func (g *GlobalVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*bayes.Posterior, error) {
 	var all []pvi.Observation
 	var frame []int64 // a state that has it
 	for _, r := range g.evaluation().trace(p, g.Global.Dim(), trace) {
@@ -158,10 +159,10 @@ func (g *GlobalVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterio
 
 // NoiseAware implements Spec. The posterior of noisy statistics counts their noise already; the
 // variance is that of the parties that the sums counted.
-func (s *Statistics) NoiseAware(p *protocol.Plan, trace []Revealed) (*pvi.Posterior, error) {
+func (s *Statistics) NoiseAware(p *protocol.Plan, trace []Revealed) (*bayes.Posterior, error) {
 	trace = s.evaluation().trace(p, s.Statistics.Dim(), trace)
 	if len(trace) == 0 {
-		return nil, fmt.Errorf("no rounds: %w", pvi.ErrShape)
+		return nil, fmt.Errorf("no rounds: %w", bayes.ErrShape)
 	}
 	noise := 0.0
 	for _, r := range trace {

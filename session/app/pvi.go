@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/evaluate"
 	"choir/learn/gauss"
@@ -147,7 +148,7 @@ func (l *PVI) Model(p *protocol.Plan) protocol.Model {
 
 // Posterior implements Spec. Its weights are those of centred columns; it predicts for
 // records as they are encoded.
-func (l *PVI) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
+func (l *PVI) Posterior(p *protocol.Plan, state []int64) (*bayes.Posterior, error) {
 	raw, _, err := l.centring().split(state)
 	if err != nil {
 		return nil, err
@@ -179,7 +180,7 @@ func (l *PVI) checkCentring() error {
 		return nil
 	}
 	switch {
-	case c.Model != pvi.Linear && (c.Model != pvi.Logistic || c.Family != gauss.MeanField):
+	case c.Model != bayes.Linear && (c.Model != bayes.Logistic || c.Family != gauss.MeanField):
 		return fmt.Errorf("parameters: centre_rounds is %d, want 0 unless the model is linear, or logistic in the "+
 			"mean-field family", l.CentreRounds)
 	case !slices.Contains([]pvi.StrategyName{pvi.NameVirtual, pvi.NameDataset, pvi.NameOptimisation},

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/learn/response"
@@ -157,15 +158,17 @@ func (t totals) Fold(_ uint32, state, sum []int64) ([]int64, error) {
 }
 
 // Posterior implements Spec: there is none.
-func (s *Shuffle) Posterior(*protocol.Plan, []int64) (*pvi.Posterior, error) { return nil, ErrReports }
+func (s *Shuffle) Posterior(*protocol.Plan, []int64) (*bayes.Posterior, error) {
+	return nil, ErrReports
+}
 
 // NoiseAware implements Spec: there is none.
-func (s *Shuffle) NoiseAware(*protocol.Plan, []Revealed) (*pvi.Posterior, error) {
+func (s *Shuffle) NoiseAware(*protocol.Plan, []Revealed) (*bayes.Posterior, error) {
 	return nil, ErrReports
 }
 
 // Fits checks that a party's data is what the plan's claim counts on.
-func (s *Shuffle) Fits(d pvi.Data) error {
+func (s *Shuffle) Fits(d bayes.Data) error {
 	l, err := s.Layout()
 	if err != nil {
 		return err
@@ -193,7 +196,7 @@ type reporter struct {
 	totals
 	survey *response.Survey
 	single bool
-	data   pvi.Data
+	data   bayes.Data
 	random io.Reader
 }
 

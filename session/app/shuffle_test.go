@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"choir/attack/threat"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
-	"choir/learn/pvi"
 	"choir/learn/response"
 	"choir/privacy/ledger"
 	"choir/protocol"
@@ -40,7 +40,7 @@ func reports(t testing.TB, gamma float64, records uint32) *app.Shuffle {
 }
 
 // inWards are records of the given wards.
-func inWards(wards ...int) (d pvi.Data) {
+func inWards(wards ...int) (d bayes.Data) {
 	for _, w := range wards {
 		x := []float64{0, 0, 0, 1}
 		x[w] = 1
@@ -81,7 +81,7 @@ func TestNoisySession(t *testing.T) {
 		MaxRecords: 1000}}
 	c := rig.AppCase{App: a, Noise: protocol.NoiseShuffle, Rounds: 1}
 	for _, ages := range [][]float64{{20, 30}, {40, 40, 50}, {60, 70}, {80, 80, 90}} {
-		var d pvi.Data
+		var d bayes.Data
 		for _, age := range ages {
 			d.X, d.Y = append(d.X, (age-50)/50, 1), append(d.Y, 0)
 		}
@@ -123,7 +123,7 @@ func TestNoisySession(t *testing.T) {
 func shuffledSession(t *testing.T, a *app.Shuffle) {
 	t.Helper()
 	c := rig.AppCase{App: a, Noise: protocol.NoiseShuffle, Rounds: 2,
-		Parts: []pvi.Data{inWards(0, 1, 1), inWards(2, 2), inWards(0, 1, 2, 0), inWards(1, 1, 0)}}
+		Parts: []bayes.Data{inWards(0, 1, 1), inWards(2, 2), inWards(0, 1, 2, 0), inWards(1, 1, 0)}}
 	l := c.Plan(t, protocol.NoiseShuffle, func(ts *terms.Terms) { ts.Epsilon, ts.Delta = 3, 1e-5 })
 	rig.OverNATS(t, l)
 	r, err := l.Run(t.Context())
@@ -148,7 +148,7 @@ func shuffledSession(t *testing.T, a *app.Shuffle) {
 	}
 }
 
-func join(t testing.TB, a app.Spec, p *protocol.Plan, party uint32, d pvi.Data, seed byte) app.Party {
+func join(t testing.TB, a app.Spec, p *protocol.Plan, party uint32, d bayes.Data, seed byte) app.Party {
 	t.Helper()
 	side, err := a.Join(app.PartyConfig{Plan: p, Party: party, Data: d,
 		Rand: mathrand.NewChaCha8([32]byte{seed, byte(party)})})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/evaluate"
 	"choir/learn/pvi"
@@ -74,7 +75,7 @@ func (s *Statistics) Check(p *protocol.Plan) error {
 	if l := s.Statistics.Levels; len(l) > 0 && !slices.Equal(l, schema.Levels()) {
 		return fmt.Errorf("levels are %v, the schema's categories have the columns %v", l, schema.Levels())
 	}
-	return s.evaluation().check(p.AllRounds(), schema, pvi.Linear)
+	return s.evaluation().check(p.AllRounds(), schema, bayes.Linear)
 }
 
 // Model implements Spec.
@@ -83,7 +84,7 @@ func (s *Statistics) Model(p *protocol.Plan) protocol.Model {
 }
 
 // Posterior implements Spec.
-func (s *Statistics) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior, error) {
+func (s *Statistics) Posterior(p *protocol.Plan, state []int64) (*bayes.Posterior, error) {
 	q, err := s.Statistics.Predictive(state, SumVariance(p))
 	if err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func (s *Statistics) Posterior(p *protocol.Plan, state []int64) (*pvi.Posterior,
 }
 
 // filled is a posterior that predicts of missing numbers as those that were learnt from.
-func (s *Statistics) filled(q *pvi.Posterior, state []int64) (*pvi.Posterior, error) {
+func (s *Statistics) filled(q *bayes.Posterior, state []int64) (*bayes.Posterior, error) {
 	at, err := s.Statistics.Centres(state)
 	if err != nil {
 		return nil, err

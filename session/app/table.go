@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 	"choir/learn/table"
@@ -87,10 +88,12 @@ func (t *Table) Model(*protocol.Plan) protocol.Model {
 }
 
 // Posterior implements Spec: there is none.
-func (t *Table) Posterior(*protocol.Plan, []int64) (*pvi.Posterior, error) { return nil, ErrTables }
+func (t *Table) Posterior(*protocol.Plan, []int64) (*bayes.Posterior, error) { return nil, ErrTables }
 
 // NoiseAware implements Spec: there is none.
-func (t *Table) NoiseAware(*protocol.Plan, []Revealed) (*pvi.Posterior, error) { return nil, ErrTables }
+func (t *Table) NoiseAware(*protocol.Plan, []Revealed) (*bayes.Posterior, error) {
+	return nil, ErrTables
+}
 
 // Join implements Spec.
 func (t *Table) Join(c PartyConfig) (Party, error) {

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
-	"choir/learn/pvi"
 	"choir/learn/stats"
 	"choir/protocol"
 )
@@ -16,7 +16,7 @@ import (
 // posterior's.
 func TestUnshrunk(t *testing.T) {
 	m := &gauss.Moments{Mean: []float64{1, 2}, Variance: []float64{0.2, 0.2}}
-	q, err := pvi.Likelihood{Model: pvi.Logistic, Features: 2}.With(m, nil, false)
+	q, err := bayes.Likelihood{Model: bayes.Logistic, Features: 2}.With(m, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}

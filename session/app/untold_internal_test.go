@@ -6,9 +6,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
-	"choir/learn/pvi"
 	"choir/learn/stats"
 	"choir/protocol"
 )
@@ -24,7 +24,7 @@ func TestUntold(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &gauss.Moments{Mean: []float64{1, 2, 1, 2, 3}, Variance: []float64{.01, .01, .01, .01, .01}}
-	q, err := pvi.Likelihood{Model: pvi.Logistic, Features: 5}.With(m, nil, false)
+	q, err := bayes.Likelihood{Model: bayes.Logistic, Features: 5}.With(m, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}

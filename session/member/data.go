@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
-	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
 )
@@ -64,25 +64,25 @@ func CheckData(p *protocol.Plan, c *Config) error {
 
 // Encoded reads a party's file as CheckData does, for a plan with a schema, and returns the records and
 // the schema that encoded them.
-func Encoded(p *protocol.Plan, c *Config) (pvi.Data, *dataset.Schema, error) {
+func Encoded(p *protocol.Plan, c *Config) (bayes.Data, *dataset.Schema, error) {
 	m := &Member{Session: protocol.Bind(p), Config: c, Log: slog.New(slog.DiscardHandler)}
 	return m.encoded()
 }
 
-func (m *Member) encoded() (data pvi.Data, schema *dataset.Schema, err error) {
+func (m *Member) encoded() (data bayes.Data, schema *dataset.Schema, err error) {
 	a, err := app.Of(m.Session.Plan)
 	if err != nil {
-		return pvi.Data{}, nil, err
+		return bayes.Data{}, nil, err
 	}
 	if schema, err = a.Encoding(); err != nil {
-		return pvi.Data{}, nil, err
+		return bayes.Data{}, nil, err
 	}
 	data, err = m.readData(schema)
 	if s, ok := a.(*app.Shuffle); ok && err == nil {
 		err = s.Fits(data)
 	}
 	if err != nil {
-		return pvi.Data{}, nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
+		return bayes.Data{}, nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
 	return data, schema, nil
 }
@@ -100,14 +100,14 @@ func few(n int) string {
 	return ""
 }
 
-func (m *Member) readData(schema *dataset.Schema) (pvi.Data, error) {
+func (m *Member) readData(schema *dataset.Schema) (bayes.Data, error) {
 	records, err := dataset.LoadRecords(m.Config.DataFile)
 	if err != nil {
-		return pvi.Data{}, err
+		return bayes.Data{}, err
 	}
 	t, err := records.Encode(schema)
 	if err != nil {
-		return pvi.Data{}, err
+		return bayes.Data{}, err
 	}
 	m.altered = alterations(t)
 	for _, a := range m.altered {
@@ -117,9 +117,9 @@ func (m *Member) readData(schema *dataset.Schema) (pvi.Data, error) {
 		m.Log.Warn(m.few+": look whether the file is whole", "event", "data")
 	}
 	if err := tooMany(m.altered, float64(m.Config.MaxAltered)); err != nil {
-		return pvi.Data{}, err
+		return bayes.Data{}, err
 	}
-	data := pvi.Data{X: t.X, Y: t.Y}
+	data := bayes.Data{X: t.X, Y: t.Y}
 	m.records = digestRecords(data)
 	return data, nil
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/external"
 	"choir/learn/pvi"
@@ -14,7 +15,7 @@ import (
 )
 
 // outside returns the party's program, nil if it has none.
-func (m *Member) outside(a app.Spec, data pvi.Data, schema *dataset.Schema) (pvi.Outside, error) {
+func (m *Member) outside(a app.Spec, data bayes.Data, schema *dataset.Schema) (pvi.Outside, error) {
 	if m.Config.Exec == "" {
 		return nil, nil
 	}
@@ -30,7 +31,7 @@ func (m *Member) outside(a app.Spec, data pvi.Data, schema *dataset.Schema) (pvi
 		return nil, protocol.Fail(protocol.ClassInput, "config: exec: %w", err)
 	}
 	c := external.Config{Command: command, Timeout: m.Config.Timing.Exec.Duration, Stderr: m.private(execSuffix)}
-	program := func(data pvi.Data) (pvi.Outside, error) {
+	program := func(data bayes.Data) (pvi.Outside, error) {
 		return external.New(c, l.PVI, external.Records{Data: data, Columns: schema.EncodedColumns(),
 			Classes: schema.Target.Categories})
 	}
@@ -61,8 +62,8 @@ const mostShards = 256
 // party that stayed away in the place of that would tell all members, without noise,
 // something that may depend on one record.
 type shards struct {
-	data    pvi.Data
-	program func(data pvi.Data) (pvi.Outside, error)
+	data    bayes.Data
+	program func(data bayes.Data) (pvi.Outside, error)
 	limit   time.Duration // of all shards of a round
 	log     *slog.Logger
 	pause   func(ctx context.Context, tries int)

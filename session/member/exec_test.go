@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/external"
 	"choir/learn/pvi"
@@ -69,11 +70,11 @@ func TestProgramIsLeftAlone(t *testing.T) {
 // running is a party's only program.
 func running(one pvi.Outside, log slog.Handler, pause func(ctx context.Context, tries int)) *shards {
 	return &shards{limit: time.Hour, log: slog.New(log), pause: pause,
-		program: func(pvi.Data) (pvi.Outside, error) { return one, nil }}
+		program: func(bayes.Data) (pvi.Outside, error) { return one, nil }}
 }
 
 // perShard answers with the sum of its own records' targets, or fails.
-type perShard struct{ data pvi.Data }
+type perShard struct{ data bayes.Data }
 
 func (p perShard) Updates(_ context.Context, w pvi.OutsideWork) ([][]float64, error) {
 	sum := 0.0
@@ -89,10 +90,10 @@ func (p perShard) Updates(_ context.Context, w pvi.OutsideWork) ([][]float64, er
 // TestFailureIsZero: a shard whose program fails until its time is over has the update zero, and
 // the other shards have theirs, of their own records.
 func TestFailureIsZero(t *testing.T) {
-	p := &shards{data: pvi.Data{X: make([]float64, 6), Y: []float64{1, -1, 2, 4, 5, 6}},
+	p := &shards{data: bayes.Data{X: make([]float64, 6), Y: []float64{1, -1, 2, 4, 5, 6}},
 		limit: 3 * time.Millisecond, log: slog.New(slog.DiscardHandler),
 		pause:   func(ctx context.Context, _ int) { <-ctx.Done() },
-		program: func(d pvi.Data) (pvi.Outside, error) { return perShard{d}, nil }}
+		program: func(d bayes.Data) (pvi.Outside, error) { return perShard{d}, nil }}
 	got, err := p.Updates(t.Context(), pvi.OutsideWork{Global: []float64{9},
 		Cavity: [][]float64{{10}, {20}, {30}}})
 	want := [][]float64{{1 + 4 + 10}, {0}, {2 + 6 + 30}}
@@ -109,14 +110,14 @@ func TestExecIsChecked(t *testing.T) {
 	schema := &dataset.Schema{Target: dataset.Binary("y", "no", "yes")}
 	m := &Member{Config: &Config{StoreFile: filepath.Join(t.TempDir(), "store.db")},
 		Log: slog.New(slog.DiscardHandler), Session: protocol.Bind(&protocol.Plan{DeadlineMS: 1000})}
-	if o, err := m.outside(cases["virtual"].App, pvi.Data{}, schema); o != nil || err != nil {
+	if o, err := m.outside(cases["virtual"].App, bayes.Data{}, schema); o != nil || err != nil {
 		t.Errorf("without a program: %v, %v", o, err)
 	}
 	for command, app := range map[string]string{"true": "global", "/bin/true": "optimisation",
 		"/no/such/program": "virtual", "'": "virtual"} {
 		m.Config.Exec = command
-		if _, err := m.outside(cases[app].App, pvi.Data{}, schema); protocol.ClassOf(err) != protocol.ClassInput ||
-			!strings.Contains(err.Error(), "exec") {
+		_, err := m.outside(cases[app].App, bayes.Data{}, schema)
+		if protocol.ClassOf(err) != protocol.ClassInput || !strings.Contains(err.Error(), "exec") {
 			t.Errorf("%s with %s: %v, want an input error that names exec", command, app, err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"math"
 
 	"choir/host"
-	"choir/learn/pvi"
+	"choir/learn/bayes"
 	"choir/protocol"
 	"choir/session/app"
 )
@@ -18,7 +18,7 @@ import (
 const recordsKey = "records"
 
 // digestRecords returns what is kept of records.
-func digestRecords(d pvi.Data) []byte {
+func digestRecords(d bayes.Data) []byte {
 	h := sha256.New()
 	var b [8]byte
 	for _, values := range [][]float64{d.X, d.Y} {

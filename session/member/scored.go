@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
-	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
 )
@@ -16,7 +16,7 @@ import (
 type scorer struct {
 	plan *protocol.Plan
 	app  app.Spec
-	rows pvi.Data
+	rows bayes.Data
 	log  *slog.Logger
 
 	mu    sync.Mutex
@@ -49,19 +49,19 @@ func (m *Member) newScorer() (*scorer, error) {
 	return &scorer{plan: p, app: a, rows: t, log: m.Log}, nil
 }
 
-func testRows(path string, schema *dataset.Schema) (pvi.Data, error) {
+func testRows(path string, schema *dataset.Schema) (bayes.Data, error) {
 	records, err := dataset.LoadRecords(path)
 	if err != nil {
-		return pvi.Data{}, err
+		return bayes.Data{}, err
 	}
 	t, err := records.Encode(schema)
 	if err != nil {
-		return pvi.Data{}, err
+		return bayes.Data{}, err
 	}
 	if t.Rows() == 0 {
-		return pvi.Data{}, errors.New("it has no rows that the schema keeps")
+		return bayes.Data{}, errors.New("it has no rows that the schema keeps")
 	}
-	return pvi.Data{X: t.X, Y: t.Y}, nil
+	return bayes.Data{X: t.X, Y: t.Y}, nil
 }
 
 // notify logs the scores of a round that was accepted.
@@ -77,7 +77,7 @@ func (s *scorer) notify(n protocol.Notice) {
 	}
 	q, err := s.app.Posterior(s.plan, state)
 	if err == nil {
-		var e pvi.Scores
+		var e bayes.Scores
 		if e, err = q.Evaluate(s.rows); err == nil {
 			s.log.Info("scores", "event", "scores", "round", n.Round, "rows", s.rows.Rows(), "accuracy", e.Accuracy,
 				"rmse", e.RMSE, "log_likelihood", e.LogLikelihood)

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"choir/learn/bayes"
 	"choir/learn/centre"
 	"choir/learn/dataset"
 	"choir/learn/mcmc"
-	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/terms"
 )
@@ -28,13 +28,13 @@ var (
 // Coefficients are the weights of a linear predictor on the original scale of the
 // columns, in the order of the schema, the intercept last.
 type Coefficients struct {
-	SchemaVersion int       `json:"schema_version"`
-	Plan          string    `json:"plan"`
-	Model         pvi.Model `json:"model"`
-	Target        string    `json:"target"`
-	Positive      string    `json:"positive,omitempty"` // the target's category that has probability
-	Level         float64   `json:"level"`              // of the intervals, in (0, 1)
-	Warnings      []string  `json:"warnings"`           // the model's
+	SchemaVersion int         `json:"schema_version"`
+	Plan          string      `json:"plan"`
+	Model         bayes.Model `json:"model"`
+	Target        string      `json:"target"`
+	Positive      string      `json:"positive,omitempty"` // the target's category that has probability
+	Level         float64     `json:"level"`              // of the intervals, in (0, 1)
+	Warnings      []string    `json:"warnings"`           // the model's
 	// PrivacyNoiseIncluded reports whether the intervals include the noise on the sums;
 	// NoiseNote is the same for people.
 	PrivacyNoiseIncluded bool   `json:"privacy_noise_included"`
@@ -145,9 +145,9 @@ func (f *ModelFile) linear() error {
 	switch {
 	case f.Predictive == nil:
 		return ErrIsSum
-	case f.Predictive.Model == pvi.External:
+	case f.Predictive.Model == bayes.External:
 		return ErrIsProgram
-	case f.Predictive.Model != pvi.Logistic && f.Predictive.Model != pvi.Linear:
+	case f.Predictive.Model != bayes.Logistic && f.Predictive.Model != bayes.Linear:
 		return fmt.Errorf("%w: it is a %q model", ErrNoCoefficients, f.Predictive.Model)
 	}
 	return nil
@@ -171,7 +171,7 @@ func (c *Coefficients) filled(names []string, m marginals) (all []Coefficient) {
 	for j, name := range names {
 		k := Coefficient{Name: name, Mean: m.mean[j], SD: m.sd[j], Lower: m.mean[j] - z*m.sd[j],
 			Upper: m.mean[j] + z*m.sd[j]}
-		if c.Model == pvi.Logistic {
+		if c.Model == bayes.Logistic {
 			k.OddsRatio = exponential(k.Mean)
 			k.OddsRatioLower = exponential(k.Lower)
 			k.OddsRatioUpper = exponential(k.Upper)
@@ -193,14 +193,14 @@ func exponential(v float64) *float64 {
 // CSV returns the coefficients and differences as a table with a line for each.
 func (c *Coefficients) CSV() (header []string, rows [][]any) {
 	header = []string{"name", "mean", "sd", "lower", "upper"}
-	if c.Model == pvi.Logistic {
+	if c.Model == bayes.Logistic {
 		header = append(header, "odds_ratio", "odds_ratio_lower", "odds_ratio_upper")
 	}
 	header = append(header, "prior_only", "level", "privacy_noise_included", "warnings")
 	warnings := strings.Join(c.Warnings, "; ")
 	for _, k := range c.Rows() {
 		row := []any{k.Name, k.Mean, k.SD, k.Lower, k.Upper}
-		if c.Model == pvi.Logistic {
+		if c.Model == bayes.Logistic {
 			row = append(row, cell(k.OddsRatio), cell(k.OddsRatioLower), cell(k.OddsRatioUpper))
 		}
 		rows = append(rows, append(row, k.PriorOnly, c.Level, c.PrivacyNoiseIncluded, warnings))
@@ -234,7 +234,7 @@ func FolderCoefficients(dir string, level float64) (*Coefficients, error) {
 }
 
 // Logistic reports whether the coefficients are changes of log-odds.
-func (c *Coefficients) Logistic() bool { return c.Model == pvi.Logistic }
+func (c *Coefficients) Logistic() bool { return c.Model == bayes.Logistic }
 
 // ErrNoModel reports a folder without a model file.
 var ErrNoModel = errors.New("the folder has no model.json and no model.npz")

@@ -11,16 +11,16 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/mcmc"
-	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
 )
 
 // modelOf is the model file of a posterior with the given moments.
-func modelOf(t *testing.T, schema *dataset.Schema, l pvi.Likelihood, m *gauss.Moments) *ModelFile {
+func modelOf(t *testing.T, schema *dataset.Schema, l bayes.Likelihood, m *gauss.Moments) *ModelFile {
 	t.Helper()
 	text, err := schema.Canonical()
 	if err != nil {
@@ -58,21 +58,21 @@ func TestCoefficientsByHand(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		target dataset.Column
-		like   pvi.Likelihood
+		like   bayes.Likelihood
 		full   bool
 		want   []row
 	}{
 		{name: "logistic", target: dataset.Binary("ill", "no", "yes"),
-			like: pvi.Likelihood{Model: pvi.Logistic, Family: gauss.MeanField, Features: 5},
+			like: bayes.Likelihood{Model: bayes.Logistic, Family: gauss.MeanField, Features: 5},
 			want: []row{{"age", .1, .005}, {"dose", -.05, .01}, {"ward=A", .5, .3}, {"ward=B", -.5, .4},
 				// .25 - 2 * 40/20 + 1 * 10/20; .25 + 4 * .01 + .25 * .04
 				{"intercept", -3.25, math.Sqrt(.3)}, {"ward=B against ward=A", -1, .5}}},
 		{name: "linear", target: dataset.Standardised("cost", 0, 1000, 300, 50),
-			like: pvi.Likelihood{Model: pvi.Linear, Family: gauss.MeanField, Features: 5, NoiseSD: 1},
+			like: bayes.Likelihood{Model: bayes.Linear, Family: gauss.MeanField, Features: 5, NoiseSD: 1},
 			want: []row{{"age", 5, .25}, {"dose", -2.5, .5}, {"ward=A", 25, 15}, {"ward=B", -25, 20},
 				{"intercept", 300 - 50*3.25, 50 * math.Sqrt(.3)}, {"ward=B against ward=A", -50, 25}}},
 		{name: "linear, correlated", target: dataset.Numeric("cost", 200, 400), full: true,
-			like: pvi.Likelihood{Model: pvi.Linear, Family: gauss.Full, Features: 5, NoiseSD: 1},
+			like: bayes.Likelihood{Model: bayes.Linear, Family: gauss.Full, Features: 5, NoiseSD: 1},
 			want: []row{{"age", 10, .5}, {"dose", -5, 1}, {"ward=A", 50, 30}, {"ward=B", -50, 40},
 				// the covariance of age and bias is .02: .3 - 2 * 2 * .02; that of the wards is .05
 				{"intercept", 300 - 100*3.25, 100 * math.Sqrt(.22)},
@@ -118,7 +118,7 @@ func TestOddsRatios(t *testing.T) {
 	schema := patients(dataset.Binary("ill", "no", "yes"))
 	schema.Columns[1] = dataset.Numeric("dose", 0, 1e-4)
 	m := &gauss.Moments{Mean: []float64{2, -1, .5, -.5, .25}, Variance: []float64{.01, .04, .09, .16, .25}}
-	like := pvi.Likelihood{Model: pvi.Logistic, Family: gauss.MeanField, Features: 5}
+	like := bayes.Likelihood{Model: bayes.Logistic, Family: gauss.MeanField, Features: 5}
 	c, err := modelOf(t, schema, like, m).Coefficients(nil, .95)
 	if err != nil {
 		t.Fatal(err)
@@ -149,12 +149,12 @@ func TestOddsRatios(t *testing.T) {
 }
 
 // randomModel has n columns of every kind and a random posterior.
-func randomModel(t *testing.T, rng *mathrand.Rand, model pvi.Model, family gauss.Family) *ModelFile {
+func randomModel(t *testing.T, rng *mathrand.Rand, model bayes.Model, family gauss.Family) *ModelFile {
 	t.Helper()
 	schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "a test",
 		Target: dataset.Binary("y", "no", "yes"), Missing: dataset.Zero, Unseen: dataset.Zero}
-	like := pvi.Likelihood{Model: model, Family: family}
-	if model == pvi.Linear {
+	like := bayes.Likelihood{Model: model, Family: family}
+	if model == bayes.Linear {
 		schema.Target = dataset.Standardised("y", -1e6, 1e6, 100*rng.NormFloat64(), 1+10*rng.Float64())
 		like.NoiseSD = 1
 	}
@@ -194,9 +194,9 @@ func randomModel(t *testing.T, rng *mathrand.Rand, model pvi.Model, family gauss
 // TestCoefficientsPredict: the linear predictor of random rows is the same on both scales.
 func TestCoefficientsPredict(t *testing.T) {
 	for _, c := range []struct {
-		model  pvi.Model
+		model  bayes.Model
 		family gauss.Family
-	}{{pvi.Logistic, gauss.MeanField}, {pvi.Linear, gauss.MeanField}, {pvi.Linear, gauss.Full}} {
+	}{{bayes.Logistic, gauss.MeanField}, {bayes.Linear, gauss.MeanField}, {bayes.Linear, gauss.Full}} {
 		t.Run(fmt.Sprintf("%s, %s", c.model, c.family), func(t *testing.T) {
 			rng := mathrand.New(mathrand.NewPCG(1, 2))
 			f := randomModel(t, rng, c.model, c.family)
@@ -223,7 +223,7 @@ func TestCoefficientsPredict(t *testing.T) {
 				for j, x := range rows.Row(i) {
 					inside += x * f.Mean[j]
 				}
-				if c.model == pvi.Linear {
+				if c.model == bayes.Linear {
 					inside = predicted.Rows[i].Mean
 				}
 				if predicted.Rows[i].Remark != "" || math.Abs(inside-want) > 1e-9*(1+math.Abs(want)) {
@@ -271,7 +271,7 @@ func randomRows(rng *mathrand.Rand, s *dataset.Schema, c *Coefficients,
 func TestInterceptVariance(t *testing.T) {
 	for _, family := range []gauss.Family{gauss.MeanField, gauss.Full} {
 		t.Run(fmt.Sprint(family), func(t *testing.T) {
-			f := randomModel(t, mathrand.New(mathrand.NewPCG(3, 4)), pvi.Linear, family)
+			f := randomModel(t, mathrand.New(mathrand.NewPCG(3, 4)), bayes.Linear, family)
 			schema, err := dataset.ParseSchema(f.Schema)
 			if err != nil {
 				t.Fatal(err)
@@ -391,8 +391,8 @@ func TestCoefficientsRefuse(t *testing.T) {
 	}
 	for name, change := range map[string]func(*ModelFile){
 		"a sum":     func(f *ModelFile) { f.Predictive = nil },
-		"a network": func(f *ModelFile) { f.Predictive.Model = pvi.BNN },
-		"a program": func(f *ModelFile) { f.Predictive.Model = pvi.External },
+		"a network": func(f *ModelFile) { f.Predictive.Model = bayes.BNN },
+		"a program": func(f *ModelFile) { f.Predictive.Model = bayes.External },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := wardModel(t, dataset.Zero, dataset.Zero)

@@ -8,9 +8,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
-	"choir/learn/pvi"
 )
 
 // ownCovariance reports whether single weights have a covariance that isn't the predictive one in units of
@@ -18,11 +18,11 @@ import (
 // in the mean-field family there is none.
 func (f *ModelFile) ownCovariance(schema *dataset.Schema) bool {
 	return f.NoiseIncluded && len(schema.Levels()) > 0 &&
-		(f.Predictive.Family == gauss.Full || len(f.Mean) <= pvi.MostCovaried)
+		(f.Predictive.Family == gauss.Full || len(f.Mean) <= bayes.MostCovaried)
 }
 
 // setCovariance keeps the covariance of single weights where it is their own.
-func (f *ModelFile) setCovariance(q *pvi.Posterior, schema *dataset.Schema) {
+func (f *ModelFile) setCovariance(q *bayes.Posterior, schema *dataset.Schema) {
 	if !f.ownCovariance(schema) {
 		return
 	}

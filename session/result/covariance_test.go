@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"choir/internal/atomicfile"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
-	"choir/learn/pvi"
 )
 
 // levelModel is a posterior that counts the noise, of an age, two wards and the bias, with a covariance of
@@ -24,7 +24,7 @@ func levelModel(t *testing.T) *ModelFile {
 		m.Covariance.SetSym(i, i, sd*sd)
 		m.Variance[i] = sd * sd
 	}
-	like := pvi.Likelihood{Model: pvi.Logistic, Family: gauss.Full, Features: 4}
+	like := bayes.Likelihood{Model: bayes.Logistic, Family: gauss.Full, Features: 4}
 	q, err := like.With(m, nil, false)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"choir/crypto/fixedpoint"
 	"choir/internal/atomicfile"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/evaluate"
 	"choir/learn/gauss"
@@ -65,13 +66,13 @@ type ModelFile struct {
 
 // Predictive is a posterior and its likelihood.
 type Predictive struct {
-	pvi.Likelihood
+	bayes.Likelihood
 	// NoiseSDFrom is what a linear model's noise_sd is from: "plan", an assumption of the plan's,
 	// "residuals" if residual rounds measured it, or "statistics".
 	NoiseSDFrom string `json:"noise_sd_from,omitempty"`
 	// Measured has the interval of what residual rounds measured; nil if they did not.
-	Measured *pvi.Measured `json:"measured_noise,omitempty"`
-	Natural  []float64     `json:"natural"` // in the layout of package gauss
+	Measured *bayes.Measured `json:"measured_noise,omitempty"`
+	Natural  []float64       `json:"natural"` // in the layout of package gauss
 }
 
 // Plain is a posterior that takes the revealed sums for exact.
@@ -156,7 +157,7 @@ func lastStates(state []int64, trace []app.Revealed) [][]int64 {
 
 // choose returns the noise-aware posterior where the method has one, and sets what the file
 // says of it.
-func (f *ModelFile) choose(p *protocol.Plan, a app.Spec, trace []app.Revealed) (*pvi.Posterior, error) {
+func (f *ModelFile) choose(p *protocol.Plan, a app.Spec, trace []app.Revealed) (*bayes.Posterior, error) {
 	plain, err := a.Posterior(p, f.State)
 	if err != nil {
 		return nil, err
@@ -185,7 +186,7 @@ func (f *ModelFile) choose(p *protocol.Plan, a app.Spec, trace []app.Revealed) (
 // NoiseAware returns the posterior that counts the privacy noise on the rounds of a trace. The
 // error is pvi.ErrUncorrected if there is no such posterior: for the method, or for a trace
 // without rounds.
-func NoiseAware(p *protocol.Plan, a app.Spec, trace []app.Revealed) (*pvi.Posterior, error) {
+func NoiseAware(p *protocol.Plan, a app.Spec, trace []app.Revealed) (*bayes.Posterior, error) {
 	if len(trace) == 0 {
 		return nil, fmt.Errorf("%w: no revealed sum is on record here", pvi.ErrUncorrected)
 	}

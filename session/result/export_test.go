@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"choir/internal/atomicfile"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
-	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
 )
@@ -31,7 +31,7 @@ func wardModel(t *testing.T, missing, unseen dataset.Policy) *ModelFile {
 	f := &ModelFile{SchemaVersion: 1, Plan: "00", Application: app.NamePVI, State: []int64{1}, Schema: canonical,
 		Columns: schema.EncodedColumns(), Mean: []float64{2, -1, 1, 0.5}, SD: []float64{0.5, 0.3, 0.3, 0.2},
 		Predictive: &Predictive{Natural: make([]float64, 8),
-			Likelihood: pvi.Likelihood{Model: pvi.Logistic, Family: gauss.MeanField, Features: 4}}}
+			Likelihood: bayes.Likelihood{Model: bayes.Logistic, Family: gauss.MeanField, Features: 4}}}
 	for i, m := range f.Mean {
 		v := f.SD[i] * f.SD[i]
 		f.Predictive.Natural[i], f.Predictive.Natural[4+i] = m/v, -0.5/v
@@ -109,8 +109,8 @@ func TestPredictionsOfNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := &ModelFile{SchemaVersion: 1, Schema: canonical,
-		Predictive: &Predictive{Likelihood: pvi.Likelihood{Model: pvi.Linear, Family: gauss.MeanField, Features: 2,
-			NoiseSD: 0.4},
+		Predictive: &Predictive{Likelihood: bayes.Likelihood{Model: bayes.Linear, Family: gauss.MeanField,
+			Features: 2, NoiseSD: 0.4},
 			Natural: []float64{2, 0.5, -2, -0.5}}} // means 1/2 and 1/2, variances 1/4 and 1
 	p, err := f.Predict(records(t, "age,weight\n100,33\n"), "")
 	if err != nil {

@@ -3,6 +3,7 @@ package result
 import (
 	"math"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -13,7 +14,7 @@ import (
 // its last round; nil where it isn't known. The linear part h and the precision P, which has twice
 // the noise of its natural parameter, -P/2, give the mean h/P the variance (s^2 + 4 s^2 mean^2) /
 // P^2.
-func learningNoise(p *protocol.Plan, a *app.PVI, q *pvi.Posterior) (all, step []float64) {
+func learningNoise(p *protocol.Plan, a *app.PVI, q *bayes.Posterior) (all, step []float64) {
 	c := a.PVI
 	sum := math.Ldexp(math.Sqrt(app.SumVariance(p)), -int(p.FracBits))
 	if p.Noise == protocol.NoiseLocal {
@@ -47,7 +48,7 @@ func learningNoise(p *protocol.Plan, a *app.PVI, q *pvi.Posterior) (all, step []
 // spreads is the standard deviation of every weight's mean for noise of standard deviation 1 on
 // the natural parameters. In the full family the covariance S turns noise e on h and E on the
 // precisions into S (e - E mean).
-func spreads(c pvi.Config, q *pvi.Posterior) []float64 {
+func spreads(c pvi.Config, q *bayes.Posterior) []float64 {
 	out := make([]float64, len(q.Mean()))
 	square := 0.0
 	for _, m := range q.Mean() {
@@ -85,7 +86,8 @@ func scaled(by float64, v []float64) []float64 {
 // optimisationNoise approximates the noise of DP optimisation. By natural-gradient steps a step's
 // sum is in units of the posterior's standard deviations and estimates a sample's; a party's
 // factor is an average over about 2/rate of its last steps. Plain steps add their noise up.
-func optimisationNoise(p *protocol.Plan, c pvi.Config, q *pvi.Posterior, sum float64) (all, step []float64) {
+func optimisationNoise(p *protocol.Plan, c pvi.Config, q *bayes.Posterior,
+	sum float64) (all, step []float64) {
 	s := c.Strategy.Params()
 	if s.SampleRate > 0 {
 		sum /= s.SampleRate
@@ -117,13 +119,13 @@ func optimisationNoise(p *protocol.Plan, c pvi.Config, q *pvi.Posterior, sum flo
 // averaged over the rounds that count, meets a curvature of about a fifth of the
 // records, or with a network the learnt precision; an adaptive step bounds how far noise can carry a
 // weight.
-func globalNoise(p *protocol.Plan, a *app.GlobalVI, q *pvi.Posterior) (all, step []float64) {
+func globalNoise(p *protocol.Plan, a *app.GlobalVI, q *bayes.Posterior) (all, step []float64) {
 	g := a.Global
 	sum := math.Ldexp(math.Sqrt(app.SumVariance(p)), -int(p.FracBits)) / g.SampleRate
 	rounds := float64(a.LearningRounds(p) - a.CentreRounds)
 	for _, sd := range q.SD() {
 		curvature := 0.2 * float64(g.Records)
-		if g.Model == pvi.BNN { // a unit's weights have fewer records
+		if g.Model == bayes.BNN { // a unit's weights have fewer records
 			curvature = 1 / (sd * sd)
 		}
 		e := 2 * sum / math.Sqrt(rounds) / curvature

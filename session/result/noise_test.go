@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
@@ -27,25 +28,25 @@ func TestNoiseOfEveryStrategy(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		strategy pvi.Strategy
-		model    pvi.Model
+		model    bayes.Model
 		missing  string // why the noise is missing; empty if it isn't
 	}{
-		{"virtual", pvi.Virtual{Shards: 5, Fit: natural}, pvi.Logistic, ""},
-		{"virtual linear", pvi.Virtual{Shards: 5}, pvi.Linear, ""},
-		{"virtual adam", pvi.Virtual{Shards: 5, Fit: adam}, pvi.Logistic, unfinished},
-		{"virtual network", pvi.Virtual{Shards: 5, Fit: adam}, pvi.BNN, network},
-		{"dataset newton", pvi.Dataset{Fit: newton}, pvi.Logistic, ""},
-		{"dataset", pvi.Dataset{Fit: natural}, pvi.Logistic, ""},
-		{"dataset adam", pvi.Dataset{Fit: adam}, pvi.Logistic, unfinished},
-		{"perturbation", pvi.Perturbation{Fit: natural}, pvi.Logistic, ""},
-		{"averaging", pvi.Averaging{Shards: 3, Fit: natural}, pvi.Logistic, ""},
-		{"optimisation", descent, pvi.Logistic, strategy},
-		{"optimisation natural", climb, pvi.Logistic, ""},
-		{"optimisation network", descent, pvi.BNN, network},
-		{"hybrid", hybrid(t), pvi.Linear, strategy},
-		{"analytic", pvi.Analytic{}, pvi.Linear, ""},
-		{"committee, same prior", pvi.BCMSame{Optimisation: descent}, pvi.Logistic, strategy},
-		{"committee, split prior", pvi.BCMSplit{Optimisation: descent, Parties: 3}, pvi.Logistic, strategy},
+		{"virtual", pvi.Virtual{Shards: 5, Fit: natural}, bayes.Logistic, ""},
+		{"virtual linear", pvi.Virtual{Shards: 5}, bayes.Linear, ""},
+		{"virtual adam", pvi.Virtual{Shards: 5, Fit: adam}, bayes.Logistic, unfinished},
+		{"virtual network", pvi.Virtual{Shards: 5, Fit: adam}, bayes.BNN, network},
+		{"dataset newton", pvi.Dataset{Fit: newton}, bayes.Logistic, ""},
+		{"dataset", pvi.Dataset{Fit: natural}, bayes.Logistic, ""},
+		{"dataset adam", pvi.Dataset{Fit: adam}, bayes.Logistic, unfinished},
+		{"perturbation", pvi.Perturbation{Fit: natural}, bayes.Logistic, ""},
+		{"averaging", pvi.Averaging{Shards: 3, Fit: natural}, bayes.Logistic, ""},
+		{"optimisation", descent, bayes.Logistic, strategy},
+		{"optimisation natural", climb, bayes.Logistic, ""},
+		{"optimisation network", descent, bayes.BNN, network},
+		{"hybrid", hybrid(t), bayes.Linear, strategy},
+		{"analytic", pvi.Analytic{}, bayes.Linear, ""},
+		{"committee, same prior", pvi.BCMSame{Optimisation: descent}, bayes.Logistic, strategy},
+		{"committee, split prior", pvi.BCMSplit{Optimisation: descent, Parties: 3}, bayes.Logistic, strategy},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := noiseFile(t, tc.strategy, tc.model)
@@ -63,7 +64,7 @@ func TestNoiseOfEveryStrategy(t *testing.T) {
 			}
 			notes := []string{f.Noise, p.Noise}
 			included := []bool{f.NoiseIncluded, p.NoiseIncluded}
-			if tc.model != pvi.BNN {
+			if tc.model != bayes.BNN {
 				c, err := f.Coefficients(nil, 0.9)
 				if err != nil {
 					t.Fatal(err)
@@ -96,12 +97,12 @@ func hybrid(t *testing.T) pvi.Strategy {
 }
 
 // noisePlan is a plan of one round.
-func noisePlan(t *testing.T, s pvi.Strategy, m pvi.Model,
+func noisePlan(t *testing.T, s pvi.Strategy, m bayes.Model,
 	change func(*terms.Terms)) (app.Spec, protocol.BoundPlan) {
 	t.Helper()
 	c := rig.AppCases(t)["virtual"]
 	learn := c.App.(*app.PVI)
-	learn.Schema = rig.SchemaOf(t, 4, m != pvi.Linear)
+	learn.Schema = rig.SchemaOf(t, 4, m != bayes.Linear)
 	l := &learn.PVI
 	l.Strategy = s
 	l.Model = m
@@ -122,12 +123,12 @@ func noisePlan(t *testing.T, s pvi.Strategy, m pvi.Model,
 		}
 	}
 	switch m {
-	case pvi.Linear:
+	case bayes.Linear:
 		l.NoiseSD = 1
 		if s.Params().Optimiser != pvi.Natural {
 			l.Family = gauss.Full
 		}
-	case pvi.BNN:
+	case bayes.BNN:
 		l.Hidden = 2
 		l.Samples = 2
 		l.PriorSpread = 0.1
@@ -140,7 +141,7 @@ func noisePlan(t *testing.T, s pvi.Strategy, m pvi.Model,
 }
 
 // noiseFile is the model file after a round that revealed zeros.
-func noiseFile(t *testing.T, s pvi.Strategy, m pvi.Model) *result.ModelFile {
+func noiseFile(t *testing.T, s pvi.Strategy, m bayes.Model) *result.ModelFile {
 	t.Helper()
 	a, bound := noisePlan(t, s, m, func(*terms.Terms) {})
 	model := a.Model(bound.Plan)

@@ -3,8 +3,8 @@ package result
 import (
 	"fmt"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
-	"choir/learn/pvi"
 	"choir/session/app"
 )
 
@@ -16,11 +16,11 @@ const (
 )
 
 // predictiveOf is that of a posterior of an application.
-func predictiveOf(a app.Spec, q *pvi.Posterior) *Predictive {
+func predictiveOf(a app.Spec, q *bayes.Posterior) *Predictive {
 	p := &Predictive{Likelihood: q.Likelihood(), Measured: q.Measured(), Natural: q.Natural()}
 	s, statistics := a.(*app.Statistics)
 	switch {
-	case p.Model != pvi.Linear:
+	case p.Model != bayes.Linear:
 	case p.Measured != nil:
 		p.NoiseSDFrom = FromResiduals
 	case statistics && s.Statistics.NoiseSD == 0:
@@ -33,7 +33,7 @@ func predictiveOf(a app.Spec, q *pvi.Posterior) *Predictive {
 
 // note is what a linear model's noise of an observation is, in the target's unit.
 func (p *Predictive) note(target dataset.Column) string {
-	if p.Model != pvi.Linear || target.Numeric == nil || p.NoiseSDFrom == "" {
+	if p.Model != bayes.Linear || target.Numeric == nil || p.NoiseSDFrom == "" {
 		return ""
 	}
 	unit := target.Numeric.Scale

@@ -3,17 +3,17 @@ package result
 import (
 	"fmt"
 
+	"choir/learn/bayes"
 	"choir/learn/centre"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/mcmc"
-	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
 )
 
 // posterior returns the posterior, or ErrNoPredictions.
-func (f *ModelFile) posterior() (*pvi.Posterior, error) {
+func (f *ModelFile) posterior() (*bayes.Posterior, error) {
 	p := f.Predictive
 	if p == nil {
 		return nil, ErrNoPredictions
@@ -65,7 +65,7 @@ func (f *ModelFile) ownMeans() bool {
 	if f.Draws != nil {
 		return f.Draws.Method == mcmc.Trace
 	}
-	return f.Covariance != nil || f.Predictive.Model == pvi.Logistic || f.Predictive.Family == gauss.MeanField
+	return f.Covariance != nil || f.Predictive.Model == bayes.Logistic || f.Predictive.Family == gauss.MeanField
 }
 
 // setFrame sets where columns lie by a public state, which predictions need.

@@ -4,28 +4,28 @@ import (
 	"fmt"
 	"math"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/model"
-	"choir/learn/pvi"
 	"choir/protocol"
 )
 
 // Predictions are a model's predictions for new records, in the target's units.
 type Predictions struct {
-	SchemaVersion int       `json:"schema_version"`
-	Plan          string    `json:"plan"`
-	Model         pvi.Model `json:"model"`
-	Target        string    `json:"target"`
-	Classes       []string  `json:"classes,omitempty"` // negative, positive; none for numbers
-	Predictive    string    `json:"predictive"`
+	SchemaVersion int         `json:"schema_version"`
+	Plan          string      `json:"plan"`
+	Model         bayes.Model `json:"model"`
+	Target        string      `json:"target"`
+	Classes       []string    `json:"classes,omitempty"` // negative, positive; none for numbers
+	Predictive    string      `json:"predictive"`
 	// Noise tells whether the predictions count the privacy noise.
 	Noise         string      `json:"noise"`
 	NoiseIncluded bool        `json:"privacy_noise_included"`
 	Rows          []Predicted `json:"rows"`
 	Ignored       []string    `json:"ignored,omitempty"` // columns of the file that the model does not use
 	// Scores are over the Labelled records, those with a target; nil if there are none.
-	Labelled int         `json:"labelled"`
-	Scores   *pvi.Scores `json:"scores,omitempty"`
+	Labelled int           `json:"labelled"`
+	Scores   *bayes.Scores `json:"scores,omitempty"`
 }
 
 // Predicted is one record's prediction.
@@ -88,7 +88,7 @@ func (f *ModelFile) Predict(records *dataset.Records, by model.Predictive) (*Pre
 }
 
 // fill undoes the target's scaling.
-func (r *Predicted) fill(made pvi.Prediction, target dataset.Column) {
+func (r *Predicted) fill(made bayes.Prediction, target dataset.Column) {
 	r.Mean, r.MeanSD, r.SD = made.Mean, made.MeanSD, made.SD
 	if t := target.Numeric; t != nil {
 		r.Mean, r.MeanSD, r.SD = made.Mean*t.Scale+t.Center, made.MeanSD*t.Scale, made.SD*t.Scale
@@ -101,8 +101,9 @@ func (r *Predicted) fill(made pvi.Prediction, target dataset.Column) {
 }
 
 // score compares with the targets of the file, in the target's units.
-func (p *Predictions) score(posterior *pvi.Posterior, rows *dataset.Unlabelled, target dataset.Column) error {
-	var d pvi.Data
+func (p *Predictions) score(posterior *bayes.Posterior, rows *dataset.Unlabelled,
+	target dataset.Column) error {
+	var d bayes.Data
 	for i, labelled := range rows.Labelled {
 		if labelled && rows.Usable[i] {
 			d.X, d.Y = append(d.X, rows.Row(i)...), append(d.Y, rows.Y[i])

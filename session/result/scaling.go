@@ -6,9 +6,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
-	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
 )
@@ -82,12 +82,12 @@ func (s scaling) interceptVariance(m *gauss.Moments) float64 {
 }
 
 // momentsOf returns the moments of a posterior.
-func momentsOf(q *pvi.Posterior) *gauss.Moments {
+func momentsOf(q *bayes.Posterior) *gauss.Moments {
 	m := &gauss.Moments{Mean: q.Mean(), Variance: q.SD()}
 	for i, sd := range m.Variance {
 		m.Variance[i] = sd * sd
 	}
-	if q.Likelihood().Family == gauss.Full || len(m.Mean) <= pvi.MostCovaried {
+	if q.Likelihood().Family == gauss.Full || len(m.Mean) <= bayes.MostCovaried {
 		m.Covariance = q.Covariance()
 	}
 	return m

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -16,13 +17,13 @@ import (
 // to a twentieth.
 func TestNoiseOfScores(t *testing.T) {
 	const rounds, runs, rows = 12, 200, 400
-	c := pvi.Config{Model: pvi.Linear, Family: gauss.MeanField,
+	c := pvi.Config{Model: bayes.Linear, Family: gauss.MeanField,
 		Strategy: pvi.Virtual{Shards: rows, ShardRows: 1},
 		Features: 3, PriorPrecision: 1, PrecisionFloor: 1, NoiseSD: 0.7, Clip: 8, FracBits: 20, DampingBits: 16,
 		Damping: 0.2, Beta: 1, PrecisionUnit: 0.5, ClipHalvings: 2, CurvatureFrom: rounds + 1, CurvatureBound: 8,
 		StartPrecision: 400}
 	r := rand.New(rand.NewPCG(7, 7))
-	var data pvi.Data
+	var data bayes.Data
 	for range rows {
 		x := []float64{r.NormFloat64(), r.NormFloat64(), 1}
 		data.X = append(data.X, x...)
@@ -33,7 +34,7 @@ func TestNoiseOfScores(t *testing.T) {
 		t.Fatal(err)
 	}
 	sd := math.Ldexp(30, int(c.FracBits))
-	var q *pvi.Posterior
+	var q *bayes.Posterior
 	var sums, squares [3]float64
 	for range runs {
 		raw := c.Initial()

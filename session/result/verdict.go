@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/defaults"
 	"choir/learn/mcmc"
 	"choir/learn/pvi"
@@ -69,7 +70,7 @@ func findings(p *protocol.Plan, states ...[]int64) ([]string, error) {
 
 // AwareWarnings are those that only a noise-aware posterior can tell, beside others: that it is
 // about the prior, and that noise hides how rare a class is.
-func AwareWarnings(p *protocol.Plan, q *pvi.Posterior, others []string) (all []string) {
+func AwareWarnings(p *protocol.Plan, q *bayes.Posterior, others []string) (all []string) {
 	if len(others) == 0 && onlyPrior(p, q) {
 		all = append(all, explain(p, defaults.Swamped))
 	}
@@ -102,7 +103,7 @@ func traceWarnings(p *protocol.Plan, m *app.MCMC, state []int64) (all []string, 
 
 // onlyPrior reports whether all weights but the intercept have about the prior's standard
 // deviation. Noisy statistics, whose prior is in units of their columns, are judged elsewhere.
-func onlyPrior(p *protocol.Plan, q *pvi.Posterior) bool {
+func onlyPrior(p *protocol.Plan, q *bayes.Posterior) bool {
 	a, err := app.Of(p)
 	if err != nil {
 		return false
@@ -125,7 +126,7 @@ func onlyPrior(p *protocol.Plan, q *pvi.Posterior) bool {
 // regression, whose clipped steps end short. Empty is an estimate.
 func unjudged(p *protocol.Plan) string {
 	a, err := app.PVIOf(p)
-	if err != nil || a.PVI.Model == pvi.External || p.Noise == protocol.NoiseNone {
+	if err != nil || a.PVI.Model == bayes.External || p.Noise == protocol.NoiseNone {
 		return ""
 	}
 	s := a.PVI.Strategy
@@ -136,7 +137,7 @@ func unjudged(p *protocol.Plan) string {
 	if o := s.Params().Optimiser; o != pvi.Natural && o != pvi.SGD {
 		return "how much noise steps along plain gradients leave in the weights isn't known"
 	}
-	if committee && a.PVI.Model == pvi.Linear {
+	if committee && a.PVI.Model == bayes.Linear {
 		return "how far a committee's one round of clipped steps ends from the regression's weights isn't known"
 	}
 	return ""
@@ -165,17 +166,17 @@ func judge(p *protocol.Plan, states [][]int64) (defaults.Finding, error) {
 		return defaults.Fine, err
 	}
 	var o defaults.Outcome
-	var noise func(q *pvi.Posterior) (all, step []float64)
+	var noise func(q *bayes.Posterior) (all, step []float64)
 	switch a := a.(type) {
 	case *app.PVI:
-		if a.PVI.Model == pvi.External {
+		if a.PVI.Model == bayes.External {
 			return defaults.Fine, nil
 		}
 		o.Prior = a.PVI.PriorPrecision
-		noise = func(q *pvi.Posterior) (all, step []float64) { return learningNoise(p, a, q) }
+		noise = func(q *bayes.Posterior) (all, step []float64) { return learningNoise(p, a, q) }
 	case *app.GlobalVI:
 		o.Prior = a.Global.PriorPrecision
-		noise = func(q *pvi.Posterior) (all, step []float64) { return globalNoise(p, a, q) }
+		noise = func(q *bayes.Posterior) (all, step []float64) { return globalNoise(p, a, q) }
 	case *app.Statistics:
 		return judgeStatistics(p, a, states[len(states)-1])
 	default:
@@ -206,9 +207,9 @@ func judge(p *protocol.Plan, states [][]int64) (defaults.Finding, error) {
 }
 
 // regression is what the predictions of linear regression depend on; nil for other models.
-func regression(a app.Spec, q *pvi.Posterior) (*defaults.Regression, error) {
+func regression(a app.Spec, q *bayes.Posterior) (*defaults.Regression, error) {
 	l, ok := a.(*app.PVI)
-	if !ok || l.PVI.Model != pvi.Linear {
+	if !ok || l.PVI.Model != bayes.Linear {
 		return nil, nil
 	}
 	schema, err := l.Encoding()
@@ -230,9 +231,9 @@ func ofNetwork(p *protocol.Plan, a app.Spec, state []int64) (start []float64, sh
 	network := false
 	switch a := a.(type) {
 	case *app.PVI:
-		network = a.PVI.Model == pvi.BNN
+		network = a.PVI.Model == bayes.BNN
 	case *app.GlobalVI:
-		network = a.Global.Model == pvi.BNN
+		network = a.Global.Model == bayes.BNN
 	}
 	if !network {
 		return nil, 0, nil
@@ -295,7 +296,7 @@ func judgeStatistics(p *protocol.Plan, a *app.Statistics, state []int64) (defaul
 // white is the means of a posterior without the bias's, made independent and of variance 1 by its
 // covariance: of correlated columns every single weight may be uncertain where their sum is not. nil if
 // it is singular.
-func white(q *pvi.Posterior) []float64 {
+func white(q *bayes.Posterior) []float64 {
 	k := len(q.Mean()) - 1
 	if k < 1 {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/mcmc"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -22,13 +23,13 @@ func TestUnjudged(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		strategy pvi.Strategy
-		model    pvi.Model
+		model    bayes.Model
 		want     string
 	}{
-		{"natural gradients", natural, pvi.Logistic, ""},
-		{"adaptive steps", adam, pvi.Logistic, "how much noise steps along plain gradients leave"},
-		{"committee", pvi.BCMSame{Optimisation: natural}, pvi.Logistic, ""},
-		{"committee of lines", pvi.BCMSame{Optimisation: natural}, pvi.Linear, "a committee's one round"},
+		{"natural gradients", natural, bayes.Logistic, ""},
+		{"adaptive steps", adam, bayes.Logistic, "how much noise steps along plain gradients leave"},
+		{"committee", pvi.BCMSame{Optimisation: natural}, bayes.Logistic, ""},
+		{"committee of lines", pvi.BCMSame{Optimisation: natural}, bayes.Linear, "a committee's one round"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a, s := noisePlan(t, tc.strategy, tc.model, func(ts *terms.Terms) { ts.Epsilon = 1000 })

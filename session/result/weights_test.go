@@ -6,10 +6,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/mcmc"
-	"choir/learn/pvi"
 )
 
 // TestWeightsOfAFile: single weights are those of the file, and means other than the predictive's are an
@@ -24,23 +24,23 @@ func TestWeightsOfAFile(t *testing.T) {
 	}
 	draws := func(m mcmc.Method) *Draws { return &Draws{Method: m, Chains: 1, Values: [][]float64{{0.5, -1}}} }
 	for _, c := range []struct {
-		model  pvi.Model
+		model  bayes.Model
 		family gauss.Family
 		draws  *Draws
 		aware  bool
 		mean   []float64
 		ok     bool
 	}{
-		{pvi.Logistic, gauss.Full, nil, true, []float64{2, 1}, true},
-		{pvi.Logistic, gauss.Full, nil, false, []float64{2, 1}, false},
-		{pvi.Logistic, gauss.MeanField, nil, true, []float64{2, 1}, true},
-		{pvi.Logistic, gauss.MeanField, nil, false, []float64{2, 1}, false},
-		{pvi.Logistic, gauss.MeanField, nil, true, []float64{0.5, -1}, true},
-		{pvi.Linear, gauss.MeanField, nil, true, []float64{2, 1}, true},
-		{pvi.Linear, gauss.MeanField, nil, false, []float64{2, 1}, false},
-		{pvi.Linear, gauss.Full, nil, true, []float64{2, 1}, false},
-		{pvi.Logistic, gauss.Full, draws(mcmc.Trace), true, []float64{2, 1}, true},
-		{pvi.Logistic, gauss.Full, draws(mcmc.Penalty), true, []float64{2, 1}, false},
+		{bayes.Logistic, gauss.Full, nil, true, []float64{2, 1}, true},
+		{bayes.Logistic, gauss.Full, nil, false, []float64{2, 1}, false},
+		{bayes.Logistic, gauss.MeanField, nil, true, []float64{2, 1}, true},
+		{bayes.Logistic, gauss.MeanField, nil, false, []float64{2, 1}, false},
+		{bayes.Logistic, gauss.MeanField, nil, true, []float64{0.5, -1}, true},
+		{bayes.Linear, gauss.MeanField, nil, true, []float64{2, 1}, true},
+		{bayes.Linear, gauss.MeanField, nil, false, []float64{2, 1}, false},
+		{bayes.Linear, gauss.Full, nil, true, []float64{2, 1}, false},
+		{bayes.Logistic, gauss.Full, draws(mcmc.Trace), true, []float64{2, 1}, true},
+		{bayes.Logistic, gauss.Full, draws(mcmc.Penalty), true, []float64{2, 1}, false},
 	} {
 		m := &gauss.Moments{Mean: []float64{0.5, -1}, Variance: []float64{0.25, 0.25}}
 		if c.family == gauss.Full {
@@ -52,8 +52,8 @@ func TestWeightsOfAFile(t *testing.T) {
 		}
 		f := &ModelFile{SchemaVersion: 1, Schema: raw, Columns: []string{"x", "intercept"}, Mean: c.mean,
 			SD: []float64{1, 2}, NoiseIncluded: c.aware, Draws: c.draws, Predictive: &Predictive{
-				Likelihood: pvi.Likelihood{Model: c.model, Family: c.family, Features: 2}, Natural: natural}}
-		if c.model == pvi.Linear {
+				Likelihood: bayes.Likelihood{Model: c.model, Family: c.family, Features: 2}, Natural: natural}}
+		if c.model == bayes.Linear {
 			f.Predictive.NoiseSD = 1
 		}
 		if err := f.check(); (err == nil) != c.ok {

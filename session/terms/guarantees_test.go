@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
@@ -37,7 +38,7 @@ func layeredTerms(t *testing.T, ts terms.Terms, rounds int) (*protocol.Plan, err
 	ts.Colluders = 2
 	ts.Dropouts = 1
 	cfg := pvi.Config{
-		Model: pvi.Logistic, Family: gauss.MeanField,
+		Model: bayes.Logistic, Family: gauss.MeanField,
 		Strategy: pvi.Virtual{Shards: 7, Fit: pvi.Fit{Steps: 5, LearningRate: 0.05}},
 		Features: 3, PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.1, FracBits: 24,
 		DampingBits: 16, Damping: 0.3,

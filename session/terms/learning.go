@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"choir/learn/bayes"
 	"choir/learn/centre"
 	"choir/learn/dataset"
 	"choir/learn/defaults"
@@ -81,10 +82,10 @@ func (l LearningConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 	if l.Model == "" {
 		l.Model = modelOf(schema)
 	}
-	if err := suits(pvi.Model(l.Model), schema); err != nil {
+	if err := suits(bayes.Model(l.Model), schema); err != nil {
 		return nil, 0, err
 	}
-	if l.Model == string(pvi.Linear) && l.Strategy == "" {
+	if l.Model == string(bayes.Linear) && l.Strategy == "" {
 		return l.statistics().spec(t, schema)
 	}
 	l.Strategy = orElse(l.Strategy, defaultStrategy(l.Model))
@@ -132,7 +133,7 @@ func (l LearningConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, er
 // many, if one natural-gradient step a round, or parties' Newton steps, learn from columns that may lie away
 // from 0.
 func (l LearningConfig) centring(d draft, t Terms, schema *dataset.Schema, byDefault int) int {
-	able := d.cfg.Model == pvi.Linear || d.cfg.Model == pvi.Logistic && d.cfg.Family == gauss.MeanField
+	able := d.cfg.Model == bayes.Linear || d.cfg.Model == bayes.Logistic && d.cfg.Family == gauss.MeanField
 	switch d.name {
 	case pvi.NameVirtual:
 		able = able && !l.named()
@@ -190,9 +191,9 @@ func (d draft) config() (pvi.Config, error) {
 
 func modelOf(schema *dataset.Schema) string {
 	if schema.Classification() {
-		return string(pvi.Logistic)
+		return string(bayes.Logistic)
 	}
-	return string(pvi.Linear)
+	return string(bayes.Linear)
 }
 
 // suitsClasses returns an error if a method for two classes can't predict the schema's target.
@@ -205,16 +206,16 @@ func suitsClasses(section string, schema *dataset.Schema) error {
 }
 
 // suits returns an error if the model can't predict the schema's target.
-func suits(m pvi.Model, schema *dataset.Schema) error {
-	models := []pvi.Model{pvi.Logistic, pvi.Linear, pvi.BNN, pvi.External}
+func suits(m bayes.Model, schema *dataset.Schema) error {
+	models := []bayes.Model{bayes.Logistic, bayes.Linear, bayes.BNN, bayes.External}
 	switch {
 	case !slices.Contains(models, m):
 		return fmt.Errorf("model is %q, want one of %v, or none for the one that fits the target", m, models)
-	case m == pvi.Linear && schema.Classification():
+	case m == bayes.Linear && schema.Classification():
 		return fmt.Errorf("model: linear predicts a number, and the schema's target %q has two classes: "+
 			"leave model out",
 			schema.Target.Name)
-	case (m == pvi.Logistic || m == pvi.BNN) && !schema.Classification():
+	case (m == bayes.Logistic || m == bayes.BNN) && !schema.Classification():
 		return fmt.Errorf("model: %s predicts one of two classes, and the schema's target %q is a number: "+
 			"leave model out",
 			m, schema.Target.Name)
@@ -225,10 +226,11 @@ func suits(m pvi.Model, schema *dataset.Schema) error {
 // fits returns an error if the strategy isn't for the model or not for a setting that would be ignored.
 func (l LearningConfig) fits(s pvi.StrategyName, rounds int) error {
 	switch {
-	case (s == pvi.NameAnalytic || s == pvi.NameHybrid) && l.Model != string(pvi.Linear):
+	case (s == pvi.NameAnalytic || s == pvi.NameHybrid) && l.Model != string(bayes.Linear):
 		return fmt.Errorf("strategy: %s is for linear regression, whose terms are sums over records, and the "+
 			"model is %s: leave strategy out", s, l.Model)
-	case l.ResidualRounds > 0 && (l.Model != string(pvi.Linear) || s != pvi.NameVirtual && s != pvi.NameDataset):
+	case l.ResidualRounds > 0 &&
+		(l.Model != string(bayes.Linear) || s != pvi.NameVirtual && s != pvi.NameDataset):
 		return fmt.Errorf("residual_rounds is %d, want none but for linear regression with strategy %q or %q",
 			l.ResidualRounds, pvi.NameVirtual, pvi.NameDataset)
 	case rounds > 0 && l.ResidualRounds >= rounds:
@@ -241,8 +243,8 @@ func (l LearningConfig) fits(s pvi.StrategyName, rounds int) error {
 }
 
 func defaultStrategy(model string) string {
-	switch pvi.Model(model) {
-	case pvi.Logistic, pvi.Linear, pvi.BNN:
+	switch bayes.Model(model) {
+	case bayes.Logistic, bayes.Linear, bayes.BNN:
 		return string(pvi.NameVirtual)
 	}
 	return ""
@@ -258,7 +260,7 @@ func (l LearningConfig) statistics() *StatisticsConfig {
 func (l LearningConfig) draft(t Terms, schema *dataset.Schema) draft {
 	name := pvi.StrategyName(l.Strategy)
 	cfg := pvi.Config{
-		Model: pvi.Model(l.Model), Family: orElse(gauss.Family(l.Family), familyOf(name)), Features: schema.Dim(),
+		Model: bayes.Model(l.Model), Family: orElse(gauss.Family(l.Family), familyOf(name)), Features: schema.Dim(),
 		PriorPrecision: orElse(l.PriorPrecision, 1), PrecisionFloor: l.PrecisionFloor, NoiseSD: l.NoiseSD,
 		Parameters: l.Parameters, Hidden: l.Hidden, Samples: l.Samples, PriorSpread: l.PriorSpread,
 		Clip: l.Clip, DampingBits: 16, Damping: l.Damping, DampingDecay: l.DampingDecay,
@@ -310,7 +312,7 @@ func (t Terms) facts(d draft, l LearningConfig, schema *dataset.Schema) (default
 	f.Parties = t.parties()
 	f.Records = l.Records
 	f.Prior = d.cfg.PriorPrecision
-	if t.Noise == protocol.NoiseNone || d.cfg.Model == pvi.External {
+	if t.Noise == protocol.NoiseNone || d.cfg.Model == bayes.External {
 		return f, nil
 	}
 	if d.name.Local() {

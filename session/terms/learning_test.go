@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"choir/learn/bayes"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
@@ -30,7 +31,7 @@ func TestFiveLines(t *testing.T) {
 	}
 	c := l.PVI
 	v, ok := c.Strategy.(pvi.Virtual)
-	if !ok || v.ShardRows != 1 || v.Optimiser != pvi.Natural || v.Steps != 1 || c.Model != pvi.Logistic {
+	if !ok || v.ShardRows != 1 || v.Optimiser != pvi.Natural || v.Steps != 1 || c.Model != bayes.Logistic {
 		t.Errorf("strategy %+v, model %q", c.Strategy, c.Model)
 	}
 	if p.Rounds < 20 || !(c.Clip > 0 && c.Damping > 0 && c.StartPrecision > c.PrecisionFloor &&

@@ -3,6 +3,7 @@ package terms
 import (
 	"math"
 
+	"choir/learn/bayes"
 	"choir/learn/defaults"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
@@ -11,14 +12,14 @@ import (
 // fill enters defaults for what isn't named and returns the number of rounds.
 func (l LearningConfig) fill(d *draft, f defaults.Facts) int {
 	c := &d.cfg
-	if c.Model == pvi.External {
+	if c.Model == bayes.External {
 		c.PrecisionFloor = orElse(c.PrecisionFloor, c.PriorPrecision)
 		return orElse(f.Rounds, defaults.RoundsOf(d.name))
 	}
-	if c.Model == pvi.Linear {
+	if c.Model == bayes.Linear {
 		c.NoiseSD = orElse(c.NoiseSD, f.NoiseSD())
 	}
-	if c.Model == pvi.BNN {
+	if c.Model == bayes.BNN {
 		c.Hidden = orElse(c.Hidden, f.Network().Hidden)
 		c.Samples = orElse(c.Samples, f.Network().Samples)
 	}
@@ -30,7 +31,7 @@ func (l LearningConfig) fill(d *draft, f defaults.Facts) int {
 	if l.PrecisionFloor == 0 {
 		c.PrecisionFloor = min(c.PrecisionFloor, largestStart(*c))
 	}
-	if c.Model == pvi.BNN && c.PriorSpread == 0 && c.StartSpread == 0 {
+	if c.Model == bayes.BNN && c.PriorSpread == 0 && c.StartSpread == 0 {
 		if c.StartPrecision > 0 {
 			c.StartSpread = f.Network().Spread
 		} else {
@@ -69,8 +70,8 @@ func (l LearningConfig) strategy(d *draft, f defaults.Facts) int {
 }
 
 // virtualRule is the rule of virtual clients.
-func virtualRule(m pvi.Model) func(defaults.Facts) defaults.Shards {
-	if m == pvi.Logistic {
+func virtualRule(m bayes.Model) func(defaults.Facts) defaults.Shards {
+	if m == bayes.Logistic {
 		return defaults.Facts.VirtualClasses
 	}
 	return defaults.Facts.Virtual
@@ -81,7 +82,7 @@ func virtualRule(m pvi.Model) func(defaults.Facts) defaults.Shards {
 // noise, which is where rounds reveal the curvature. Scores of classes are clipped by a law that depends on
 // the class.
 func (l LearningConfig) ties(d *draft, curvature int) bool {
-	return d.name == pvi.NameVirtual && d.cfg.Model == pvi.Linear && curvature > 0 && l.Factors == "" &&
+	return d.name == pvi.NameVirtual && d.cfg.Model == bayes.Linear && curvature > 0 && l.Factors == "" &&
 		l.Beta == 0 && l.PrecisionUnit == 0 && d.cfg.Family == gauss.MeanField && !d.p.Local &&
 		d.p.ShardRows == 1
 }
@@ -115,7 +116,7 @@ func (l LearningConfig) shards(d *draft, f defaults.Facts, way func(defaults.Fac
 	if tied {
 		c.Beta, c.PrecisionUnit = 1, defaults.PrecisionUnit
 	}
-	if c.Model == pvi.Linear {
+	if c.Model == bayes.Linear {
 		if l.Clip == 0 && f.Noise > 0 {
 			c.Clip = defaults.LinearClip(rule.Clip, c.NoiseSD)
 			if c.PrecisionUnit > 0 {
@@ -125,10 +126,10 @@ func (l LearningConfig) shards(d *draft, f defaults.Facts, way func(defaults.Fac
 	} else {
 		l.step(d)
 	}
-	if d.p.Optimiser == pvi.Natural || c.Model == pvi.Linear {
+	if d.p.Optimiser == pvi.Natural || c.Model == bayes.Linear {
 		s := f.Noise * math.Sqrt(float64(total+f.Centre)) * c.Clip * travelled(*c, rule.Rounds)
 		p := f.Precisions(s, d.name != pvi.NameVirtual)
-		if c.Model == pvi.Linear {
+		if c.Model == bayes.Linear {
 			p = f.LinearPrecisions(s, d.like())
 		}
 		c.StartPrecision = orElse(c.StartPrecision, p.Start)
@@ -171,7 +172,7 @@ func (l LearningConfig) newton(d *draft, f defaults.Facts) bool {
 	if l.Optimiser == string(pvi.Newton) {
 		return true
 	}
-	return d.name == pvi.NameDataset && (d.cfg.Model == pvi.Logistic || d.cfg.Model == pvi.Linear) &&
+	return d.name == pvi.NameDataset && (d.cfg.Model == bayes.Logistic || d.cfg.Model == bayes.Linear) &&
 		!l.named() && f.Noise > 0 && !d.p.Local && d.cfg.Family == gauss.MeanField && d.cfg.Beta == 0 &&
 		l.Factors == ""
 }
@@ -180,7 +181,7 @@ func (l LearningConfig) newton(d *draft, f defaults.Facts) bool {
 func (l LearningConfig) steps(d *draft, f defaults.Facts) int {
 	c := &d.cfg
 	d.p.Optimiser = pvi.Newton
-	if c.Model != pvi.Linear {
+	if c.Model != bayes.Linear {
 		d.p.Steps = 1
 		d.p.LearningRate = 1
 	}
@@ -215,7 +216,7 @@ func (l LearningConfig) squares(d *draft, f defaults.Facts, rounds int) int {
 	switch {
 	case l.ResidualRounds != 0:
 		return max(0, l.ResidualRounds)
-	case d.cfg.Model == pvi.Linear && f.Noise > 0 && f.PartiesShowResiduals(rounds, pvi.ResidualLimit):
+	case d.cfg.Model == bayes.Linear && f.Noise > 0 && f.PartiesShowResiduals(rounds, pvi.ResidualLimit):
 		return partyResiduals
 	}
 	return 0
@@ -228,8 +229,8 @@ func (l LearningConfig) curvature(d *draft, f defaults.Facts, wanted int) int {
 	}
 	whole := d.cfg.CurvatureSlices()
 	fits := 2*whole <= wanted && (f.Rounds == 0 || 3*whole <= f.Rounds)
-	regression := d.cfg.Model == pvi.Linear || d.cfg.Model == pvi.Logistic
-	shards := d.name == pvi.NameVirtual && !d.p.Local && (d.cfg.Model == pvi.Linear || !l.named())
+	regression := d.cfg.Model == bayes.Linear || d.cfg.Model == bayes.Logistic
+	shards := d.name == pvi.NameVirtual && !d.p.Local && (d.cfg.Model == bayes.Linear || !l.named())
 	records := (d.name == pvi.NameOptimisation || d.name == pvi.NameHybrid) && d.p.Optimiser == pvi.Natural
 	if !fits || !regression || !shards && !records || f.Noise == 0 || !f.ShowsCurvature() ||
 		d.cfg.Family != gauss.MeanField {
@@ -245,7 +246,7 @@ func (l LearningConfig) residual(d *draft, f defaults.Facts, others int) int {
 		return max(0, l.ResidualRounds)
 	}
 	virtual := d.name == pvi.NameVirtual && d.p.ShardRows > 0 && !d.p.Local && d.cfg.Factors != pvi.FactorsNoisy
-	if !virtual || d.cfg.Model != pvi.Linear || f.Noise == 0 ||
+	if !virtual || d.cfg.Model != bayes.Linear || f.Noise == 0 ||
 		!f.ShowsResiduals(orElse(f.Rounds, others+1), pvi.ResidualLimit) {
 		return 0
 	}
@@ -267,7 +268,7 @@ func (l LearningConfig) last(d *draft, f defaults.Facts, curvature int) {
 // for most records, and c = 1/noise_sd^2 for a linear one.
 func (l LearningConfig) curvatureBound(d *draft, f defaults.Facts) float64 {
 	size := logisticCurvature * f.Norm * f.Norm
-	if d.cfg.Model == pvi.Linear {
+	if d.cfg.Model == bayes.Linear {
 		size = 1.5 * f.Norm * f.Norm / (d.cfg.NoiseSD * d.cfg.NoiseSD)
 	}
 	rows := float64(max(1, d.p.ShardRows))
@@ -298,7 +299,7 @@ func travelled(c pvi.Config, rounds int) float64 {
 
 // like is how a record's likelihood depends on what the model predicts.
 func (d *draft) like() defaults.Slope {
-	if d.cfg.Model == pvi.Linear {
+	if d.cfg.Model == bayes.Linear {
 		return defaults.Gaussian(d.cfg.NoiseSD)
 	}
 	return defaults.Logit()
@@ -314,7 +315,7 @@ func (l LearningConfig) records(d *draft, f defaults.Facts) int {
 	once := defaults.RoundsOf(d.name) == 1
 	if !l.named() && c.Family == gauss.MeanField {
 		d.p.Optimiser = pvi.Natural
-		if c.Model == pvi.BNN {
+		if c.Model == bayes.BNN {
 			d.p.Optimiser = pvi.SGD
 		}
 	}
@@ -324,7 +325,7 @@ func (l LearningConfig) records(d *draft, f defaults.Facts) int {
 	f.Rounds = total - curvature
 	var rule defaults.Steps
 	switch {
-	case c.Model == pvi.BNN && d.p.Optimiser == pvi.SGD:
+	case c.Model == bayes.BNN && d.p.Optimiser == pvi.SGD:
 		rule = f.NetworkSteps(orElse(d.p.SampleRate, 1), once)
 	case d.p.Optimiser == pvi.Natural:
 		rule = d.climb(f, once, curvature > 0)
@@ -334,7 +335,7 @@ func (l LearningConfig) records(d *draft, f defaults.Facts) int {
 			rule.Rate = f.PlainRate(d.like())
 		}
 	}
-	if d.name == pvi.NameHybrid && c.Model == pvi.Linear {
+	if d.name == pvi.NameHybrid && c.Model == bayes.Linear {
 		d.p.StatisticClip = orElse(d.p.StatisticClip, f.StatisticClip(c.NoiseSD))
 		rule.Floor = max(rule.Floor, f.MatrixFloor(f.Noise*d.p.StatisticClip, d.like()))
 		if c.Family == gauss.Full { // it begins near the end
@@ -368,7 +369,7 @@ func (d *draft) climb(f defaults.Facts, once, curved bool) defaults.Steps {
 func (l LearningConfig) analytic(d *draft, f defaults.Facts) int {
 	c := &d.cfg
 	rounds := orElse(f.Rounds, defaults.RoundsOf(d.name))
-	if c.Model != pvi.Linear { // an error names it
+	if c.Model != bayes.Linear { // an error names it
 		return rounds
 	}
 	c.Clip = orElse(c.Clip, f.StatisticClip(c.NoiseSD))

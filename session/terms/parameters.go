@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"choir/learn/bayes"
 	"choir/learn/centre"
 	"choir/learn/defaults"
 	"choir/learn/gauss"
@@ -26,7 +27,7 @@ func planned(p *protocol.Plan, a *app.PVI) (defaults.Facts, error) {
 	f.Parties = p.Parties()
 	f.Records = a.Records
 	f.Prior = a.PVI.PriorPrecision
-	if p.Noise != protocol.NoiseNone && a.PVI.Model != pvi.External {
+	if p.Noise != protocol.NoiseNone && a.PVI.Model != bayes.External {
 		f.Noise = perRelease(p, a.PVI.Strategy.Name(), learning)
 	}
 	return f, nil
@@ -61,18 +62,18 @@ func pviOutlook(p *protocol.Plan) (string, error) {
 		return "", err
 	}
 	name := a.PVI.Strategy.Name()
-	if a.PVI.Model == pvi.External {
+	if a.PVI.Model == bayes.External {
 		return "", nil
 	}
 	f, err := planned(p, a)
 	if err != nil {
 		return "", err
 	}
-	if a.PVI.Model == pvi.Linear && name == pvi.NameVirtual {
+	if a.PVI.Model == bayes.Linear && name == pvi.NameVirtual {
 		s := onSum(p) * a.PVI.Clip * travelled(a.PVI, a.PVI.Learning(f.Rounds))
 		return f.VirtualLinearOutlook(s, defaults.Gaussian(a.PVI.NoiseSD)), nil
 	}
-	if a.PVI.Model == pvi.Linear {
+	if a.PVI.Model == bayes.Linear {
 		plain := a.PVI.Family == gauss.Full && byRecords(name) && name != pvi.NameAnalytic
 		return f.LinearOutlook(name, plain), nil
 	}
@@ -137,7 +138,7 @@ func statisticsOutlook(p *protocol.Plan) (string, error) {
 // curvatureOf is the curvature of a record of mean square 1; 0 for a logistic model, for which
 // package defaults has one.
 func curvatureOf(c pvi.Config) float64 {
-	if c.Model != pvi.Linear {
+	if c.Model != bayes.Linear {
 		return 0
 	}
 	return 1 / (c.NoiseSD * c.NoiseSD)
@@ -258,7 +259,7 @@ func Parameters(p *protocol.Plan) ([]Parameter, error) {
 	}
 	if byRecords(name) {
 		name = pvi.NameOptimisation
-		if a.PVI.Model == pvi.BNN && a.PVI.Strategy.Params().Optimiser == pvi.SGD {
+		if a.PVI.Model == bayes.BNN && a.PVI.Strategy.Params().Optimiser == pvi.SGD {
 			name = networkSteps
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"choir/learn/pvi"
+	"choir/learn/bayes"
 	"choir/protocol"
 	"choir/session/app"
 	"choir/session/internal/rig"
@@ -66,7 +66,7 @@ func farthest(t *testing.T, p *protocol.Plan) (evaluated, learning float64) {
 	features := a.(*app.PVI).PVI.Features
 	var sides []app.Party
 	for _, y := range []float64{0, 1} {
-		d := pvi.Data{X: make([]float64, rows*features)}
+		d := bayes.Data{X: make([]float64, rows*features)}
 		for i := range rows {
 			d.X[(i+1)*features-1] = 1
 			d.Y = append(d.Y, y)

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"math"
 
+	"choir/learn/bayes"
 	"choir/learn/centre"
 	"choir/learn/dataset"
 	"choir/learn/defaults"
 	"choir/learn/global"
-	"choir/learn/pvi"
 	"choir/privacy"
 	"choir/protocol"
 	"choir/session/app"
@@ -54,7 +54,7 @@ func (g *GlobalConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, err
 	if g.Model == "" && !schema.Classification() {
 		return nil, 0, suitsClasses("global", schema)
 	}
-	if err := suits(orElse(pvi.Model(g.Model), pvi.Logistic), schema); err != nil {
+	if err := suits(orElse(bayes.Model(g.Model), bayes.Logistic), schema); err != nil {
 		return nil, 0, err
 	}
 	canonical, err := schema.Canonical()
@@ -65,7 +65,7 @@ func (g *GlobalConfig) Spec(t Terms, schema *dataset.Schema) (app.Spec, int, err
 	if global.Optimiser(g.Optimiser) == global.Natural {
 		rounds = orElse(t.Rounds, defaults.NaturalGlobalRounds)
 	}
-	able := orElse(pvi.Model(g.Model), pvi.Logistic) == pvi.Logistic
+	able := orElse(bayes.Model(g.Model), bayes.Logistic) == bayes.Logistic
 	measuring := t.measuring(g.CentreRounds, able, schema, centre.RoundsOf(rounds))
 	if err := leftToLearn(measuring, rounds); err != nil {
 		return nil, 0, err
@@ -89,14 +89,14 @@ func (g *GlobalConfig) config(t Terms, schema *dataset.Schema, rounds, measuring
 	f.Parties = t.parties()
 	f.Records = g.Records // it is a unit of the steps: no claim depends on it
 	f.Prior = g.PriorPrecision
-	model := orElse(pvi.Model(g.Model), pvi.Logistic)
+	model := orElse(bayes.Model(g.Model), bayes.Logistic)
 	cfg := global.Config{Model: model, Features: schema.Dim(), PriorPrecision: orElse(g.PriorPrecision, 1),
 		InitialSD: g.InitialSD, InitialSpread: g.InitialSpread, Hidden: g.Hidden, Samples: g.Samples, Clip: g.Clip,
 		SampleRate: orElse(g.SampleRate, f.GlobalSample()), Records: orElse(g.Records, f.AssumedRecords()),
 		MaxRecords: orElse(g.MaxRecords, 1<<20), Optimiser: orElse(global.Optimiser(g.Optimiser), global.Adam),
 		LearningRate: g.LearningRate, RateDecay: g.RateDecay, SDUnit: g.SDUnit, PrecisionFloor: g.PrecisionFloor,
 		Averaging: g.Averaging}
-	if model == pvi.BNN {
+	if model == bayes.BNN {
 		cfg.Hidden = orElse(cfg.Hidden, f.Network().Hidden)
 		cfg.Samples = orElse(cfg.Samples, f.Network().Samples)
 		cfg.InitialSpread = orElse(cfg.InitialSpread, f.Network().Spread)
@@ -159,7 +159,7 @@ func globalClip(schema *dataset.Schema) float64 {
 // many as the whole of it takes, as often as an eighth of the rounds has room for it, or once, if that is a
 // quarter or less; less than 0: none.
 func globalCurvature(c global.Config, schema *dataset.Schema, rounds, curvature int) global.Config {
-	if curvature == 0 && c.Model == pvi.Logistic {
+	if curvature == 0 && c.Model == bayes.Logistic {
 		whole := c.CurvatureSlices()
 		switch {
 		case 8*whole <= rounds:

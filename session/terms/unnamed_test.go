@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
@@ -25,24 +26,24 @@ func TestStrategiesWithoutSettings(t *testing.T) {
 	for name, rounds := range map[pvi.StrategyName]int{pvi.NameVirtual: 23, pvi.NameDataset: 19,
 		pvi.NameAveraging: 5, pvi.NamePerturbation: 5, pvi.NameOptimisation: 23, pvi.NameBCMSame: 1,
 		pvi.NameBCMSplit: 1, pvi.NameAnalytic: 1, pvi.NameHybrid: 20} {
-		for _, m := range []pvi.Model{pvi.Logistic, pvi.Linear, pvi.BNN} {
+		for _, m := range []bayes.Model{bayes.Logistic, bayes.Linear, bayes.BNN} {
 			for _, family := range []gauss.Family{"", gauss.Full} {
 				onlyLinear := name == pvi.NameAnalytic || name == pvi.NameHybrid || family == gauss.Full
-				if onlyLinear && m != pvi.Linear {
+				if onlyLinear && m != bayes.Linear {
 					continue
 				}
 				steps := name == pvi.NameOptimisation || name == pvi.NameBCMSame || name == pvi.NameBCMSplit
-				if testing.Short() && steps && m != pvi.Logistic { // costly to calibrate
+				if testing.Short() && steps && m != bayes.Logistic { // costly to calibrate
 					continue
 				}
 				t.Run(fmt.Sprintf("%s %s %s", name, m, family), func(t *testing.T) {
 					of := schema
-					if m == pvi.Linear {
+					if m == bayes.Linear {
 						of = &lines
 					}
 					n := complete(t, terms.LearningConfig{Strategy: string(name), Model: string(m),
 						Family: string(family)}, name, of)
-					if m == pvi.Logistic && n != rounds {
+					if m == bayes.Logistic && n != rounds {
 						t.Errorf("%d rounds, want %d", n, rounds)
 					}
 				})
@@ -106,7 +107,7 @@ func TestResidualsOfParties(t *testing.T) {
 		list, _ := rig.Members(t, tc.parties, 3)
 		ts := rig.Terms(list)
 		ts.Noise, ts.Epsilon, ts.Delta, ts.Rounds = protocol.NoiseParty, tc.epsilon, 1e-5, tc.rounds
-		l := terms.LearningConfig{Strategy: string(pvi.NameDataset), Model: string(pvi.Linear),
+		l := terms.LearningConfig{Strategy: string(pvi.NameDataset), Model: string(bayes.Linear),
 			ResidualRounds: tc.named}
 		spec, n, err := l.Spec(ts, schema)
 		if err == nil {

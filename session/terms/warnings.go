@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"choir/learn/bayes"
 	"choir/learn/centre"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
@@ -52,7 +53,7 @@ func rangesOutlook(p *protocol.Plan) (string, error) {
 		return hiding(p, a, declared(a))
 	}
 	schema, err := l.Encoding()
-	if l.PVI.Model == pvi.External || err != nil {
+	if l.PVI.Model == bayes.External || err != nil {
 		return "", err
 	}
 	columns := centre.Of(schema).Len()
@@ -107,7 +108,7 @@ func hiding(p *protocol.Plan, a app.Spec, records int64) (string, error) {
 
 // unmeasured warns of logistic regression by a method that doesn't measure where columns lie.
 func unmeasured(p *protocol.Plan, a *app.PVI, columns int) string {
-	if columns == 0 || a.PVI.Model != pvi.Logistic || p.Noise == protocol.NoiseNone {
+	if columns == 0 || a.PVI.Model != bayes.Logistic || p.Noise == protocol.NoiseNone {
 		return ""
 	}
 	return fmt.Sprintf("the schema has %d numbers with a range alone, and no round of this plan measures where "+

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"choir/lab/experiment"
+	"choir/learn/bayes"
 	"choir/learn/gauss"
-	"choir/learn/pvi"
 )
 
 // noiseSD is that of the linear worlds' residuals.
@@ -17,7 +17,7 @@ const noiseSD = 0.5
 // reference adds the log-likelihoods that need no learning.
 func (t *tally) reference(d *experiment.Data) error {
 	n := d.Schema.Dim()
-	like := pvi.Likelihood{Model: t.world.model(), Family: gauss.MeanField, Features: n}
+	like := bayes.Likelihood{Model: t.world.model(), Family: gauss.MeanField, Features: n}
 	if t.world.Linear {
 		like.NoiseSD = noiseSD
 	}

@@ -11,8 +11,8 @@ import (
 	"choir/lab/experiment"
 	"choir/lab/internal/quality"
 	"choir/lab/study"
+	"choir/learn/bayes"
 	"choir/learn/centre"
-	"choir/learn/pvi"
 	"choir/session/app"
 )
 
@@ -178,7 +178,7 @@ func (t *tally) framed(o *bed.Outcome, spec app.Spec, d *experiment.Data) (quali
 	}
 	columns := centre.Of(d.Schema)
 	r.Truth = columns.Weights(r.Truth, *frame)
-	rows := pvi.Data{X: columns.Recode(d.Train.X, *frame), Y: d.Train.Y}
+	rows := bayes.Data{X: columns.Recode(d.Train.X, *frame), Y: d.Train.Y}
 	r.SD, err = quality.NonPrivate(rows, r.Features, r.Numbers, noiseSD)
 	return r, err
 }

@@ -7,6 +7,7 @@ import (
 	"choir/lab/bed"
 	"choir/lab/experiment"
 	"choir/lab/internal/task"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/pvi"
 )
@@ -25,11 +26,11 @@ type world struct {
 	Prior       bool    // weights are drawn from the prior, with the intercept, whatever the signal is
 }
 
-func (w world) model() pvi.Model {
+func (w world) model() bayes.Model {
 	if w.Linear {
-		return pvi.Linear
+		return bayes.Linear
 	}
-	return pvi.Logistic
+	return bayes.Logistic
 }
 
 // describe is the world in words.
@@ -76,17 +77,17 @@ type way struct {
 	name     string
 	strategy pvi.StrategyName
 	method   experiment.Method
-	model    pvi.Model // empty: both
+	model    bayes.Model // empty: both
 }
 
 func ways() []way {
 	return []way{
 		{"virtual", pvi.NameVirtual, experiment.MethodPVI, ""},
 		{"dataset", pvi.NameDataset, experiment.MethodPVI, ""},
-		{"optimisation", pvi.NameOptimisation, experiment.MethodPVI, pvi.Logistic},
-		{"statistics", "", experiment.MethodStatistics, pvi.Linear},
-		{"global", "", experiment.MethodGlobal, pvi.Logistic},
-		{"trace", "", experiment.MethodMCMC, pvi.Logistic},
+		{"optimisation", pvi.NameOptimisation, experiment.MethodPVI, bayes.Logistic},
+		{"statistics", "", experiment.MethodStatistics, bayes.Linear},
+		{"global", "", experiment.MethodGlobal, bayes.Logistic},
+		{"trace", "", experiment.MethodMCMC, bayes.Logistic},
 	}
 }
 

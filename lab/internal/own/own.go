@@ -16,6 +16,7 @@ import (
 	"choir/lab/internal/quality"
 	"choir/lab/internal/task"
 	"choir/lab/study"
+	"choir/learn/bayes"
 	"choir/learn/global"
 	"choir/learn/pvi"
 	"choir/session/app"
@@ -128,7 +129,7 @@ func (f *found) note(method string, accuracy, logLik float64) {
 }
 
 // run notes the scores of a run.
-func (f *found) run(method string, out *bed.Outcome, a app.Spec, d *experiment.Data) (pvi.Scores, error) {
+func (f *found) run(method string, out *bed.Outcome, a app.Spec, d *experiment.Data) (bayes.Scores, error) {
 	s, err := out.Last.Evaluate(d.Test)
 	if err != nil {
 		return s, err
@@ -239,14 +240,14 @@ func (t trial) learn(ctx context.Context, o study.Options, d *experiment.Data, s
 }
 
 // without is variational inference on all rows at one place, without privacy.
-func without(ctx context.Context, d *experiment.Data, t task.Task, f *found) (pvi.Scores, error) {
+func without(ctx context.Context, d *experiment.Data, t task.Task, f *found) (bayes.Scores, error) {
 	t.Weights = []float64{1, 0} // a plan without noise has a second party without records
-	run := bed.Run{Name: "without privacy", Parts: []pvi.Data{d.Train}, Rounds: 1, App: t.PVI(pvi.Config{
+	run := bed.Run{Name: "without privacy", Parts: []bayes.Data{d.Train}, Rounds: 1, App: t.PVI(pvi.Config{
 		Strategy: pvi.Dataset{Fit: pvi.Fit{Optimiser: pvi.Natural, Steps: 100, LearningRate: 0.1}}, FracBits: 24,
 		Damping: 1, StartPrecision: 150})}
 	out, err := run.Do(ctx)
 	if err != nil {
-		return pvi.Scores{}, err
+		return bayes.Scores{}, err
 	}
 	return f.run(run.Name, out, run.App, d)
 }

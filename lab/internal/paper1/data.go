@@ -6,8 +6,8 @@ import (
 
 	"choir/lab/study"
 	"choir/lab/uci"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
-	"choir/learn/pvi"
 )
 
 // set is one of the figure's data sets.
@@ -31,8 +31,8 @@ func sets() []set {
 
 // task is a set with a test part drawn by a seed.
 type task struct {
-	train, test pvi.Data
-	parts       []pvi.Data
+	train, test bayes.Data
+	parts       []bayes.Data
 	features    int
 	schema      json.RawMessage
 }
@@ -52,7 +52,7 @@ func (s set) load(o study.Options, parties int, seed uint64) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := pvi.Data{X: append([]float64(nil), table.X...), Y: append([]float64(nil), table.Y...)}
+	d := bayes.Data{X: append([]float64(nil), table.X...), Y: append([]float64(nil), table.Y...)}
 	t := &task{features: schema.Dim(), schema: json.RawMessage(canonical)}
 	for j := range t.features - 1 {
 		stretch(d.X[j:], t.features)
@@ -85,7 +85,7 @@ func stretch(x []float64, step int) {
 	}
 }
 
-func pick(d pvi.Data, rows []int, features int) (out pvi.Data) {
+func pick(d bayes.Data, rows []int, features int) (out bayes.Data) {
 	for _, i := range rows {
 		out.X, out.Y = append(out.X, d.X[i*features:(i+1)*features]...), append(out.Y, d.Y[i])
 	}

@@ -12,7 +12,7 @@ import (
 	"choir/lab/internal/published"
 	"choir/lab/internal/quality"
 	"choir/lab/study"
-	"choir/learn/pvi"
+	"choir/learn/bayes"
 	"choir/learn/stats"
 	"choir/privacy"
 	"choir/session/app"
@@ -129,7 +129,7 @@ func exact(ctx context.Context, t *task) (float64, quality.Reference, error) {
 	cfg, _ := method{}.config(t)
 	cfg.Radius, cfg.FracBits = 8, 16
 	r := bed.Run{Name: "NP", App: &app.Statistics{Version: 1, Statistics: cfg, Schema: t.schema},
-		Parts: []pvi.Data{t.train}, Rounds: 1}
+		Parts: []bayes.Data{t.train}, Rounds: 1}
 	out, err := r.Do(ctx)
 	if err != nil {
 		return 0, quality.Reference{}, err

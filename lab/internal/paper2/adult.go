@@ -13,9 +13,9 @@ import (
 	"choir/lab/internal/twister"
 	"choir/lab/study"
 	"choir/lab/uci"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/mcmc"
-	"choir/learn/pvi"
 	"choir/session/app"
 	"choir/session/terms"
 )
@@ -32,7 +32,7 @@ var intervals = []struct{ level, z float64 }{{0.5, 0.674490}, {0.9, 1.644854}, {
 
 // seven are Adult's training and test rows in seven columns, the bias last, in public units and cut to a
 // norm, and how many of the training rows are cut.
-func seven(dir string) (train, test pvi.Data, cut int, err error) {
+func seven(dir string) (train, test bayes.Data, cut int, err error) {
 	rec, err := uci.Adult(dir)
 	if err != nil {
 		return train, test, 0, err
@@ -49,7 +49,7 @@ func seven(dir string) (train, test pvi.Data, cut int, err error) {
 }
 
 // sevenOf are rows of which at gives the columns.
-func sevenOf(rows [][]string, at map[string]int) (d pvi.Data, cut int, err error) {
+func sevenOf(rows [][]string, at map[string]int) (d bayes.Data, cut int, err error) {
 	for _, row := range rows {
 		number := func(name string) float64 {
 			v, e := strconv.ParseFloat(row[at[name]], 64)
@@ -99,7 +99,7 @@ func sevenSchema() (*dataset.Schema, error) {
 
 // laplace is the posterior mode of logistic regression under N(0, I) and its inverse
 // curvature there.
-func laplace(d pvi.Data) (mode []float64, cov *mat.SymDense, err error) {
+func laplace(d bayes.Data) (mode []float64, cov *mat.SymDense, err error) {
 	n := len(d.X) / len(d.Y)
 	mode, cov = make([]float64, n), mat.NewSymDense(n, nil)
 	for range 25 {
@@ -145,8 +145,8 @@ func laplace(d pvi.Data) (mode []float64, cov *mat.SymDense, err error) {
 
 // labelled draws weights around a mode, three posterior standard deviations wide, and labels
 // from them.
-func labelled(d pvi.Data, mode []float64, cov *mat.SymDense, rng *twister.Twister) (truth []float64,
-	out pvi.Data, err error) {
+func labelled(d bayes.Data, mode []float64, cov *mat.SymDense, rng *twister.Twister) (truth []float64,
+	out bayes.Data, err error) {
 	var chol mat.Cholesky
 	if !chol.Factorize(cov) {
 		return nil, out, mcmc.ErrSingular
@@ -162,7 +162,7 @@ func labelled(d pvi.Data, mode []float64, cov *mat.SymDense, rng *twister.Twiste
 			truth[i] += root.At(i, j) * z[j]
 		}
 	}
-	out = pvi.Data{X: d.X, Y: make([]float64, len(d.Y))}
+	out = bayes.Data{X: d.X, Y: make([]float64, len(d.Y))}
 	for i := range d.Y {
 		a := 0.0
 		for j, w := range truth {
@@ -230,7 +230,7 @@ func adult(ctx context.Context, o study.Options) (*study.Result, error) {
 		return nil, err
 	}
 	if o.Quick {
-		d = pvi.Data{X: d.X[:7*1000], Y: d.Y[:1000]}
+		d = bayes.Data{X: d.X[:7*1000], Y: d.Y[:1000]}
 	}
 	mode, cov, err := laplace(d)
 	if err != nil {
@@ -283,7 +283,7 @@ func adultResult(o study.Options) *study.Result {
 
 // adultWorld is what labels are drawn from and where intervals are counted.
 type adultWorld struct {
-	data    pvi.Data
+	data    bayes.Data
 	mode    []float64
 	cov     *mat.SymDense
 	rng     *twister.Twister
@@ -335,8 +335,8 @@ func (a adultWorld) draw(ctx context.Context, o study.Options, m adultMethod,
 }
 
 // shared deals rows to parties in turn.
-func shared(d pvi.Data, parties int) []pvi.Data {
-	all, n := make([]pvi.Data, parties), len(d.X)/len(d.Y)
+func shared(d bayes.Data, parties int) []bayes.Data {
+	all, n := make([]bayes.Data, parties), len(d.X)/len(d.Y)
 	for i, y := range d.Y {
 		p := &all[i%parties]
 		p.X, p.Y = append(p.X, d.X[i*n:(i+1)*n]...), append(p.Y, y)

@@ -8,8 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/mcmc"
-	"choir/learn/pvi"
 	"choir/privacy"
 	"choir/privacy/pld"
 )
@@ -229,7 +229,7 @@ func TestMixtureValues(t *testing.T) {
 }
 
 // scored are the accuracy of weights, the mean log-likelihood and the calibration error in ten bins.
-func scored(d pvi.Data, w []float64) (scores [3]float64) {
+func scored(d bayes.Data, w []float64) (scores [3]float64) {
 	n := float64(len(d.Y))
 	var excess [10]float64
 	for i, y := range d.Y {

@@ -11,6 +11,7 @@ import (
 	"choir/lab/experiment"
 	"choir/lab/internal/quality"
 	"choir/lab/study"
+	"choir/learn/bayes"
 	"choir/learn/pvi"
 )
 
@@ -38,11 +39,11 @@ const (
 const every = 8
 
 // holdBack divides each client's rows by their public places.
-func holdBack(d *experiment.Data) (learn *experiment.Data, votes []pvi.Data) {
+func holdBack(d *experiment.Data) (learn *experiment.Data, votes []bayes.Data) {
 	features := d.Schema.Dim()
 	learn = &experiment.Data{Name: d.Name, Schema: d.Schema, Columns: d.Columns, Test: d.Test}
 	for _, p := range d.Parts {
-		var l, v pvi.Data
+		var l, v bayes.Data
 		for i, y := range p.Y {
 			to := &l
 			if i%every == every-1 {
@@ -70,7 +71,7 @@ func (c choice) run(ctx context.Context, o study.Options, data *experiment.Data,
 	epsilon float64, seed uint64) (*chosen, error) {
 	learn, votes := holdBack(data)
 	found, outcomes := make([]*trace, len(c.candidates)), make([]*bed.Outcome, len(c.candidates))
-	posteriors := make([]*pvi.Posterior, len(c.candidates))
+	posteriors := make([]*bayes.Posterior, len(c.candidates))
 	for k, m := range c.candidates {
 		m.of, m.name = len(c.candidates), fmt.Sprintf("%s %s", c.name, c.labels[k])
 		t, out, err := m.learn(ctx, o, learn, against, epsilon, seed)
@@ -101,7 +102,7 @@ func (c choice) run(ctx context.Context, o study.Options, data *experiment.Data,
 }
 
 // vote is the noisy sum of the validation rows' terms.
-func (c choice) vote(ctx context.Context, o study.Options, posteriors []*pvi.Posterior, votes []pvi.Data,
+func (c choice) vote(ctx context.Context, o study.Options, posteriors []*bayes.Posterior, votes []bayes.Data,
 	epsilon float64, seed uint64, r *chosen) ([]int64, error) {
 	bound, err := (fixedpoint.Grid{FracBits: voteBits}).IntBound(voteBound)
 	if err != nil {
@@ -123,7 +124,7 @@ func (c choice) vote(ctx context.Context, o study.Options, posteriors []*pvi.Pos
 
 // terms adds up a party's validation rows' scores of the candidates. A row's prediction
 // of 0 or 1 that is wrong counts as one of e^-30.
-func terms(posteriors []*pvi.Posterior, rows pvi.Data, bound uint64) ([]int64, error) {
+func terms(posteriors []*bayes.Posterior, rows bayes.Data, bound uint64) ([]int64, error) {
 	sum, add := make([]int64, len(posteriors)),
 		pvi.NewTerms(fixedpoint.Grid{FracBits: voteBits}, voteBound, bound)
 	v := make([]float64, len(posteriors))

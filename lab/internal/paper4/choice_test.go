@@ -10,18 +10,19 @@ import (
 	"choir/lab/bed"
 	"choir/lab/experiment"
 	"choir/lab/study"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
 )
 
 // candidates are logistic posteriors around three sets of weights.
-func candidates(t *testing.T) []*pvi.Posterior {
+func candidates(t *testing.T) []*bayes.Posterior {
 	t.Helper()
-	var all []*pvi.Posterior
+	var all []*bayes.Posterior
 	for _, w := range [][]float64{{-3, 1}, {0, 0}, {3, 1}} {
 		c := pvi.Config{
-			Model: pvi.Logistic, Family: gauss.MeanField,
+			Model: bayes.Logistic, Family: gauss.MeanField,
 			Strategy: pvi.Dataset{Fit: pvi.Fit{Steps: 1, LearningRate: 1}}, Features: 2,
 			PriorPrecision: 1, PrecisionFloor: 1, Clip: 1, FracBits: 20, DampingBits: 16,
 			Damping: 1,
@@ -36,7 +37,7 @@ func candidates(t *testing.T) []*pvi.Posterior {
 }
 
 // rowsOf draws rows whose first column decides the class, mostly.
-func rowsOf(rng *rand.Rand, n int) (d pvi.Data) {
+func rowsOf(rng *rand.Rand, n int) (d bayes.Data) {
 	for range n {
 		x := rng.NormFloat64()
 		y := 0.0
@@ -87,7 +88,7 @@ func TestExchangedRowMovesTheVote(t *testing.T) {
 // ahead by more than two hundred nats, where the noise has a standard deviation of 16.
 func TestVote(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 1))
-	votes := []pvi.Data{rowsOf(rng, 300), rowsOf(rng, 300), rowsOf(rng, 10)}
+	votes := []bayes.Data{rowsOf(rng, 300), rowsOf(rng, 300), rowsOf(rng, 10)}
 	for _, over := range []study.Transport{bed.Clear, study.Memory} {
 		r := new(chosen)
 		sum, err := choice{name: "test"}.vote(t.Context(), study.Options{Transport: over}, candidates(t),
@@ -108,7 +109,7 @@ func TestHoldBack(t *testing.T) {
 	d := &experiment.Data{Schema: &dataset.Schema{}}
 	features := d.Schema.Dim()
 	for i, n := range []int{17, 7, 0, 40} {
-		var p pvi.Data
+		var p bayes.Data
 		for j := range n {
 			p.Y = append(p.Y, float64(1000*i+j))
 			for range features {

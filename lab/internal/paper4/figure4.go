@@ -5,6 +5,7 @@ import (
 
 	"choir/lab/internal/task"
 	"choir/lab/study"
+	"choir/learn/bayes"
 	"choir/learn/global"
 	"choir/learn/pvi"
 	"choir/session/app"
@@ -33,7 +34,7 @@ func figure4() comparison {
 
 // network is DP-PVI with a network.
 func network(t task.Task, c pvi.Config) app.Spec {
-	c.Model = pvi.BNN
+	c.Model = bayes.BNN
 	c.Hidden = hidden
 	if c.Samples == 0 {
 		c.Samples = 2
@@ -64,7 +65,7 @@ func networkOptimisation() method {
 // networkGlobal is global inference by secure gradient sums.
 func networkGlobal() method {
 	const rounds = 200
-	c := global.Config{Model: pvi.BNN, Hidden: hidden, Samples: 2, InitialSD: 0.07, InitialSpread: 0.1,
+	c := global.Config{Model: bayes.BNN, Hidden: hidden, Samples: 2, InitialSD: 0.07, InitialSpread: 0.1,
 		Clip: 4, SampleRate: 0.02, LearningRate: 0.02, Averaging: 3}
 	return method{name: "global VI over secure sums", paper: "global VI, trusted aggregator",
 		rounds: rounds, few: true,

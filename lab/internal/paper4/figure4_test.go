@@ -10,6 +10,7 @@ import (
 	"choir/lab/internal/quality"
 	"choir/lab/internal/task"
 	"choir/lab/study"
+	"choir/learn/bayes"
 	"choir/learn/pvi"
 	"choir/session/app"
 )
@@ -46,7 +47,7 @@ func TestQuickNetworks(t *testing.T) {
 	}
 	for i, p := range data.Parts {
 		const rows = 100
-		data.Parts[i] = pvi.Data{X: p.X[:rows*len(p.X)/len(p.Y)], Y: p.Y[:rows]}
+		data.Parts[i] = bayes.Data{X: p.X[:rows*len(p.X)/len(p.Y)], Y: p.Y[:rows]}
 	}
 	against, err := c.reference(data)
 	if err != nil {
@@ -110,10 +111,11 @@ func TestAveragingIsVirtual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data.Train, data.Test = pvi.Data{}, pvi.Data{X: data.Test.X[:100*data.Schema.Dim()], Y: data.Test.Y[:100]}
+	data.Train = bayes.Data{}
+	data.Test = bayes.Data{X: data.Test.X[:100*data.Schema.Dim()], Y: data.Test.Y[:100]}
 	for i, p := range data.Parts {
 		rows := []int{20, 60}[i%2]
-		data.Parts[i] = pvi.Data{X: p.X[:rows*data.Schema.Dim()], Y: p.Y[:rows]}
+		data.Parts[i] = bayes.Data{X: p.X[:rows*data.Schema.Dim()], Y: p.Y[:rows]}
 		data.Train.X = append(data.Train.X, data.Parts[i].X...)
 		data.Train.Y = append(data.Train.Y, data.Parts[i].Y...)
 	}

@@ -10,6 +10,7 @@ import (
 	"choir/lab/internal/quality"
 	"choir/lab/internal/task"
 	"choir/lab/study"
+	"choir/learn/bayes"
 	"choir/learn/global"
 	"choir/learn/pvi"
 	"choir/session/app"
@@ -65,7 +66,7 @@ func (m method) learn(ctx context.Context, o study.Options, data *experiment.Dat
 	}
 	tr := new(trace)
 	test := data.Test
-	r.Watch = func(round int, p *pvi.Posterior) error {
+	r.Watch = func(round int, p *bayes.Posterior) error {
 		if m.few && round != r.Rounds && round != 4 && round != 16 && round != 64 {
 			return nil
 		}
@@ -75,7 +76,7 @@ func (m method) learn(ctx context.Context, o study.Options, data *experiment.Dat
 	}
 	if o.Quick {
 		if m.few {
-			test = pvi.Data{X: test.X[:2000*data.Schema.Dim()], Y: test.Y[:2000]}
+			test = bayes.Data{X: test.X[:2000*data.Schema.Dim()], Y: test.Y[:2000]}
 		}
 		if err := m.quick(&r); err != nil {
 			return nil, nil, err
@@ -101,7 +102,7 @@ func (m method) begin(o study.Options, data *experiment.Data, epsilon float64, s
 	}
 	if m.joined {
 		t.Weights = []float64{1}
-		r.Parts = []pvi.Data{data.Train}
+		r.Parts = []bayes.Data{data.Train}
 		if m.free {
 			t.Weights = []float64{1, 0} // a plan without noise has a second party without records
 		}

@@ -3,6 +3,7 @@ package paper4
 import (
 	"choir/lab/experiment"
 	"choir/lab/internal/task"
+	"choir/learn/bayes"
 	"choir/learn/pvi"
 	"choir/session/app"
 )
@@ -20,6 +21,6 @@ func plan(d *experiment.Data, epsilon float64) (app.Spec, int, error) {
 		return nil, 0, err
 	}
 	demo := experiment.Demo{Parties: len(d.Parts), Computes: 3, Epsilon: epsilon, Delta: 1e-5,
-		Model: pvi.Logistic, Method: experiment.MethodPVI, Strategy: pvi.NameVirtual}
+		Model: bayes.Logistic, Method: experiment.MethodPVI, Strategy: pvi.NameVirtual}
 	return demo.Spec(t, d)
 }

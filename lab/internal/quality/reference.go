@@ -6,8 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
-	"choir/learn/pvi"
 )
 
 // newtonSteps are enough for any of the worlds.
@@ -16,7 +16,7 @@ const newtonSteps = 25
 // NonPrivate is the mean standard deviation under the posterior of all rows in one place, with
 // the prior N(0, I) and without noise: Laplace's approximation at the maximum, exact for the linear model,
 // whose residuals have the standard deviation noiseSD.
-func NonPrivate(d pvi.Data, features int, linear bool, noiseSD float64) (float64, error) {
+func NonPrivate(d bayes.Data, features int, linear bool, noiseSD float64) (float64, error) {
 	m := make([]float64, features)
 	for range newtonSteps {
 		h, g := derivatives(d, m, linear, noiseSD)
@@ -40,7 +40,7 @@ func NonPrivate(d pvi.Data, features int, linear bool, noiseSD float64) (float64
 
 // derivatives are the gradient of the log posterior at the weights m and its curvature, negated. Most
 // columns of categories are 0, and are passed over.
-func derivatives(d pvi.Data, m []float64, linear bool, noiseSD float64) (*mat.SymDense, []float64) {
+func derivatives(d bayes.Data, m []float64, linear bool, noiseSD float64) (*mat.SymDense, []float64) {
 	n := len(m)
 	h, g := mat.NewSymDense(n, nil), make([]float64, n)
 	entries := h.RawSymmetric().Data // of the upper triangle, by row

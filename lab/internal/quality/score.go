@@ -13,6 +13,7 @@ import (
 	"choir/lab/bed"
 	"choir/lab/experiment"
 	"choir/lab/study"
+	"choir/learn/bayes"
 	"choir/learn/pvi"
 	"choir/session/app"
 	"choir/session/result"
@@ -26,7 +27,7 @@ const (
 
 // Reference is what posteriors are held against.
 type Reference struct {
-	Test     pvi.Data
+	Test     bayes.Data
 	Features int
 	Numbers  bool      // targets are numbers
 	SD       float64   // mean standard deviation of the non-private posterior's weights; 0: none
@@ -66,7 +67,7 @@ func (r Reference) Scores(out *bed.Outcome, a app.Spec) ([]study.Score, error) {
 }
 
 // Score is that of one posterior. The posterior of a network has neither width nor coverage.
-func (r Reference) Score(name string, q *pvi.Posterior) (s study.Score, err error) {
+func (r Reference) Score(name string, q *bayes.Posterior) (s study.Score, err error) {
 	s.Posterior = name
 	scores, err := q.Evaluate(r.Test)
 	if err != nil {
@@ -91,7 +92,7 @@ func (r Reference) Score(name string, q *pvi.Posterior) (s study.Score, err erro
 }
 
 // covered are the shares of what is true that central intervals hold.
-func (r Reference) covered(q *pvi.Posterior) *[3]float64 {
+func (r Reference) covered(q *bayes.Posterior) *[3]float64 {
 	if len(r.Levels) == 0 {
 		return Covered(q, r.Truth)
 	}
@@ -101,7 +102,7 @@ func (r Reference) covered(q *pvi.Posterior) *[3]float64 {
 
 // differences are the marginals of the weights before the first category's, and of the differences of levels
 // from each category's first, with what is true of them.
-func differences(levels [][2]int, q *pvi.Posterior, known []float64) (mean, variance, truth []float64) {
+func differences(levels [][2]int, q *bayes.Posterior, known []float64) (mean, variance, truth []float64) {
 	m, c := q.Mean(), q.Covariance()
 	for j := range levels[0][0] {
 		mean, variance, truth = append(mean, m[j]), append(variance, c.At(j, j)), append(truth, known[j])
@@ -116,7 +117,7 @@ func differences(levels [][2]int, q *pvi.Posterior, known []float64) (mean, vari
 }
 
 // Covered are the shares of the true weights in central intervals of study.Levels.
-func Covered(q *pvi.Posterior, truth []float64) *[3]float64 {
+func Covered(q *bayes.Posterior, truth []float64) *[3]float64 {
 	variance := q.SD()
 	for j, sd := range variance {
 		variance[j] = sd * sd
@@ -138,7 +139,7 @@ func within(mean, variance, truth []float64) *[3]float64 {
 }
 
 // predictions shows the predictions of all test rows.
-func (r Reference) predictions(q *pvi.Posterior, show func(p pvi.Prediction, y float64)) error {
+func (r Reference) predictions(q *bayes.Posterior, show func(p bayes.Prediction, y float64)) error {
 	for i, y := range r.Test.Y {
 		p, err := q.Predict(r.Test.X[i*r.Features : (i+1)*r.Features])
 		if err != nil {
@@ -150,8 +151,8 @@ func (r Reference) predictions(q *pvi.Posterior, show func(p pvi.Prediction, y f
 }
 
 // probabilities has a bin for every tenth of predicted probability.
-func (r Reference) probabilities(q *pvi.Posterior) (bins [study.Bins]study.Bin, err error) {
-	err = r.predictions(q, func(p pvi.Prediction, y float64) {
+func (r Reference) probabilities(q *bayes.Posterior) (bins [study.Bins]study.Bin, err error) {
+	err = r.predictions(q, func(p bayes.Prediction, y float64) {
 		b := &bins[min(study.Bins-1, int(p.Mean*study.Bins))]
 		b.Rows++
 		b.Predicted += p.Mean
@@ -166,12 +167,12 @@ func (r Reference) probabilities(q *pvi.Posterior) (bins [study.Bins]study.Bin, 
 }
 
 // quantiles has a bin for each of the quantiles .05, .15, ..., .95 of normal predictive distributions.
-func (r Reference) quantiles(q *pvi.Posterior) (bins [study.Bins]study.Bin, err error) {
+func (r Reference) quantiles(q *bayes.Posterior) (bins [study.Bins]study.Bin, err error) {
 	n := r.Test.Rows()
 	for i := range bins {
 		bins[i] = study.Bin{Rows: n, Predicted: (float64(i) + 0.5) / study.Bins}
 	}
-	err = r.predictions(q, func(p pvi.Prediction, y float64) {
+	err = r.predictions(q, func(p bayes.Prediction, y float64) {
 		u := distuv.UnitNormal.CDF((y - p.Mean) / p.SD)
 		for i := range bins {
 			if u <= bins[i].Predicted {

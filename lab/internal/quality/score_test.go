@@ -7,12 +7,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
-	"choir/learn/pvi"
 )
 
 // posterior has the given means and a standard deviation for all weights.
-func posterior(t *testing.T, l pvi.Likelihood, sd float64, mean ...float64) *pvi.Posterior {
+func posterior(t *testing.T, l bayes.Likelihood, sd float64, mean ...float64) *bayes.Posterior {
 	t.Helper()
 	l.Family, l.Features = gauss.MeanField, len(mean)
 	natural := make([]float64, 2*len(mean))
@@ -29,8 +29,8 @@ func posterior(t *testing.T, l pvi.Likelihood, sd float64, mean ...float64) *pvi
 // TestProbabilities: of rows with probabilities 1/(1+e) and 1/(1+1/e) the half are ones, so that each is
 // off by .2311.
 func TestProbabilities(t *testing.T) {
-	q := posterior(t, pvi.Likelihood{Model: pvi.Logistic}, 1e-3, 1)
-	r := Reference{Test: pvi.Data{X: []float64{-1, -1, 1, 1}, Y: []float64{0, 1, 0, 1}}, Features: 1, SD: 5e-4,
+	q := posterior(t, bayes.Likelihood{Model: bayes.Logistic}, 1e-3, 1)
+	r := Reference{Test: bayes.Data{X: []float64{-1, -1, 1, 1}, Y: []float64{0, 1, 0, 1}}, Features: 1, SD: 5e-4,
 		Truth: []float64{1.0015}}
 	s, err := r.Score(Plain, q)
 	if err != nil {
@@ -48,7 +48,7 @@ func TestCoverageOfLevels(t *testing.T) {
 	m := &gauss.Moments{Mean: []float64{1, 5, 6, 2}, Variance: []float64{1, 100, 100, 100},
 		Covariance: mat.NewSymDense(4, []float64{1, 0, 0, 0, 0, 100, 99.5, -99, 0, 99.5, 100, -99,
 			0, -99, -99, 100})}
-	q, err := pvi.Likelihood{Model: pvi.Logistic, Features: 4}.With(m, nil, false)
+	q, err := bayes.Likelihood{Model: bayes.Logistic, Features: 4}.With(m, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,10 +66,10 @@ func TestCoverageOfLevels(t *testing.T) {
 // TestQuantiles: targets at the quantiles of the predictions are calibrated; shifted by a standard
 // deviation they aren't, by 1/10 of the sum of |u - Phi(Phi^-1(u) - 1)|.
 func TestQuantiles(t *testing.T) {
-	q := posterior(t, pvi.Likelihood{Model: pvi.Linear, NoiseSD: 0.5}, 1e-3, 2)
+	q := posterior(t, bayes.Likelihood{Model: bayes.Linear, NoiseSD: 0.5}, 1e-3, 2)
 	const n = 1000
 	for _, shift := range []float64{0, 1} {
-		d := pvi.Data{}
+		d := bayes.Data{}
 		for i := range n {
 			z := distuv.UnitNormal.Quantile((float64(i) + 0.5) / n)
 			d.X, d.Y = append(d.X, 0), append(d.Y, 0.5*(z+shift))
@@ -91,7 +91,7 @@ func TestQuantiles(t *testing.T) {
 
 // TestNonPrivate: for columns of 1 alone in half of n rows each, precisions are 1 + n/2/s^2.
 func TestNonPrivate(t *testing.T) {
-	d := pvi.Data{}
+	d := bayes.Data{}
 	for i := range 100 {
 		d.X, d.Y = append(d.X, float64(i%2), float64(1-i%2)), append(d.Y, float64(i%3))
 	}

@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"choir/lab/bed"
+	"choir/learn/bayes"
 	"choir/learn/dataset"
-	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/run"
 	"choir/session/terms"
 )
 
 // offCentre has skewed columns with a common factor that are encoded by a wide range from 0.
-func offCentre(seed uint64, rows int) (schema *dataset.Schema, d pvi.Data) {
+func offCentre(seed uint64, rows int) (schema *dataset.Schema, d bayes.Data) {
 	const columns = 8
 	rnd := rand.New(rand.NewPCG(seed, 14))
 	schema = &dataset.Schema{Version: dataset.SchemaVersion, Source: "public: made up for a test",
@@ -47,11 +47,11 @@ func offCentre(seed uint64, rows int) (schema *dataset.Schema, d pvi.Data) {
 func TestCentringPays(t *testing.T) {
 	const parties, each = 3, 200
 	schema, d := offCentre(3, parties*each+2000)
-	cut := func(from, to int) pvi.Data {
+	cut := func(from, to int) bayes.Data {
 		k := schema.Dim()
-		return pvi.Data{X: d.X[from*k : to*k], Y: d.Y[from:to]}
+		return bayes.Data{X: d.X[from*k : to*k], Y: d.Y[from:to]}
 	}
-	var parts []pvi.Data
+	var parts []bayes.Data
 	for i := range parties {
 		parts = append(parts, cut(i*each, (i+1)*each))
 	}

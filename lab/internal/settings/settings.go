@@ -11,6 +11,7 @@ import (
 	"choir/lab/experiment"
 	"choir/lab/internal/task"
 	"choir/lab/study"
+	"choir/learn/bayes"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/result"
@@ -96,9 +97,9 @@ func (o outcome) holds() bool {
 // try runs one cell with the defaults, summing in the clear.
 func try(ctx context.Context, d *experiment.Data, c cell, w way, seed uint64) (o outcome, err error) {
 	demo := experiment.Demo{Parties: c.parties, Computes: 3, Epsilon: c.epsilon, Delta: 1e-5,
-		Model: pvi.Logistic, Method: w.method, Strategy: w.strategy}
+		Model: bayes.Logistic, Method: w.method, Strategy: w.strategy}
 	if w.linear {
-		demo.Model = pvi.Linear
+		demo.Model = bayes.Linear
 	}
 	t, err := task.Terms("settings", c.parties, c.epsilon, w.strategy.Local())
 	if err != nil {

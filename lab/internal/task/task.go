@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"choir/lab/experiment"
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/global"
 	"choir/learn/pvi"
@@ -32,7 +33,7 @@ func Of(d *experiment.Data) (Task, error) {
 // leaves at zero is the prior N(0, I), precisions of at least 1, and a grid by the clip.
 func (t Task) PVI(c pvi.Config) app.Spec {
 	if c.Model == "" {
-		c.Model = pvi.Logistic
+		c.Model = bayes.Logistic
 	}
 	c.Family = gauss.MeanField
 	c.Features = t.Features
@@ -51,7 +52,7 @@ func (t Task) PVI(c pvi.Config) app.Spec {
 // c has others. MaxRecords is the number of rows unless c has more.
 func (t Task) GlobalVI(c global.Config) app.Spec {
 	if c.Model == "" {
-		c.Model = pvi.Logistic
+		c.Model = bayes.Logistic
 	}
 	if c.Optimiser == "" {
 		c.Optimiser = global.Adam

@@ -9,6 +9,7 @@ import (
 	"choir/lab/bed"
 	"choir/lab/internal/quality"
 	"choir/lab/study"
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -28,7 +29,7 @@ const (
 // problem is one draw of theta, of the observations' noise and of the clients' data.
 type problem struct {
 	theta, sd float64
-	parts     []pvi.Data
+	parts     []bayes.Data
 }
 
 // normal draws by the method of Box and Muller.
@@ -71,7 +72,7 @@ func draw(seed, clients, points int, theta, sd float64) (p problem, err error) {
 		p.sd = 0.5 + 1.5*u
 	}
 	for range clients {
-		var d pvi.Data
+		var d bayes.Data
 		for range points {
 			x, err := normal(from)
 			if err != nil {
@@ -89,7 +90,7 @@ func draw(seed, clients, points int, theta, sd float64) (p problem, err error) {
 }
 
 // exact is the posterior without privacy.
-func (p problem) exact() (*pvi.Posterior, error) {
+func (p problem) exact() (*bayes.Posterior, error) {
 	natural := []float64{0, -prior / 2}
 	for _, d := range p.parts {
 		for i, x := range d.X {
@@ -106,7 +107,7 @@ func (p problem) config(c pvi.Config) pvi.Config {
 	if c.Family == "" {
 		c.Family = gauss.Full
 	}
-	c.Model, c.Features = pvi.Linear, 1
+	c.Model, c.Features = bayes.Linear, 1
 	c.PriorPrecision = prior
 	c.PrecisionFloor = prior
 	c.NoiseSD = p.sd
@@ -132,10 +133,10 @@ func (o oneWeight) Check(p *protocol.Plan) error {
 // trace is a run: the divergence and the natural parameters after every round.
 type trace struct {
 	kl, precision, linear []float64
-	theta                 float64        // the true weight
-	exact                 *pvi.Posterior // without privacy
+	theta                 float64          // the true weight
+	exact                 *bayes.Posterior // without privacy
 	spent                 study.Spent
-	posterior             *pvi.Posterior // after the last round
+	posterior             *bayes.Posterior // after the last round
 }
 
 // last is the mean divergence of the last ten rounds.
@@ -162,7 +163,7 @@ func (p problem) run(ctx context.Context, name string, seed int, c pvi.Config, r
 func learn(ctx context.Context, name string, seed int, all []problem, configs []pvi.Config, rounds int,
 	epsilon float64, over study.Options) ([]*trace, error) {
 	var b bed.Blocks
-	var want []*pvi.Posterior
+	var want []*bayes.Posterior
 	traces := make([]*trace, len(all))
 	for i, p := range all {
 		exact, err := p.exact()
@@ -182,7 +183,7 @@ func learn(ctx context.Context, name string, seed int, all []problem, configs []
 		Epsilon: epsilon, Delta: delta, Transport: over.Transport, Dir: over.Dir,
 		States: func(plan *protocol.Plan, _ int, state []int64) error {
 			return b.Each(plan, state, func(i int,
-				q *pvi.Posterior) error {
+				q *bayes.Posterior) error {
 				return traces[i].add(q, want[i])
 			})
 		}}.Do(ctx)
@@ -200,7 +201,7 @@ func (t *trace) score() study.Score {
 }
 
 // add is a round's posterior, against the exact one.
-func (t *trace) add(q, exact *pvi.Posterior) error {
+func (t *trace) add(q, exact *bayes.Posterior) error {
 	t.posterior = q
 	kl, err := q.KL(exact)
 	t.kl = append(t.kl, kl)

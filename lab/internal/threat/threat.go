@@ -11,6 +11,7 @@ import (
 	"choir/attack/collude"
 	"choir/lab/experiment"
 	"choir/lab/study"
+	"choir/learn/bayes"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/run"
@@ -74,7 +75,7 @@ func picked(o study.Options) (some []method, err error) {
 // plan is a method's plan with its default settings.
 func (m method) plan(d *experiment.Data) (*protocol.Plan, error) {
 	demo := experiment.Demo{Parties: parties, Computes: computes, Epsilon: epsilon, Delta: delta,
-		Model: pvi.Logistic, Method: m.method, Strategy: m.strategy}
+		Model: bayes.Logistic, Method: m.method, Strategy: m.strategy}
 	roster, err := run.NewRoster(nil, parties, computes)
 	if err != nil {
 		return nil, err

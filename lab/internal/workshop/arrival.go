@@ -11,6 +11,7 @@ import (
 	"choir/lab/experiment"
 	"choir/lab/internal/quality"
 	"choir/lab/study"
+	"choir/learn/bayes"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
@@ -93,7 +94,7 @@ func (a arrival) do(ctx context.Context, o study.Options, data *experiment.Data,
 		}
 		return turns{app.NewPVIParty(l, nil), int(at.Party), order}, nil
 	}
-	r.Watch = func(round int, p *pvi.Posterior) error {
+	r.Watch = func(round int, p *bayes.Posterior) error {
 		if round != len(order) && (!a.curve || round%10 != 0) {
 			return nil
 		}
@@ -150,7 +151,7 @@ func calibrate(out *bed.Outcome, r bed.Run, data *experiment.Data) ([]study.Scor
 
 func (s scores) last() [2]float64 { return s.of[len(s.of)-1] }
 
-func (s *scores) evaluate(at int, p *pvi.Posterior, test pvi.Data) error {
+func (s *scores) evaluate(at int, p *bayes.Posterior, test bayes.Data) error {
 	e, err := p.Evaluate(test)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"choir/lab/experiment"
 	"choir/lab/study"
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
 	"choir/privacy"
@@ -32,7 +33,7 @@ func ourUpdates(epsilon float64) int { return int(math.Round(120*epsilon)) - 20 
 // public share.
 func ours(features int, share float64) pvi.Config {
 	return pvi.Config{
-		Model: pvi.Logistic, Family: gauss.MeanField,
+		Model: bayes.Logistic, Family: gauss.MeanField,
 		Strategy: pvi.Optimisation{Steps: ourSteps,
 			LearningRate: ourStep * math.Pow(share*clients, ourPower), Optimiser: pvi.SGD, SDUnit: 0.2,
 			Sampling: pvi.SamplingPoisson, SampleRate: ourRate},

@@ -1,6 +1,7 @@
 package workshop
 
 import (
+	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
 	"choir/privacy"
@@ -81,7 +82,7 @@ func shorter(features int) pvi.Config { return adagrad(features, 0.03, 100) }
 
 func adagrad(features int, step, start float64) pvi.Config {
 	return pvi.Config{
-		Model: pvi.Logistic, Family: gauss.MeanField,
+		Model: bayes.Logistic, Family: gauss.MeanField,
 		Strategy: pvi.Optimisation{Steps: steps, LearningRate: step, Optimiser: pvi.Adagrad,
 			Sampling: pvi.SamplingPoisson, SampleRate: rate},
 		Features: features, PriorPrecision: 1, PrecisionFloor: 1, DampingBits: 16,

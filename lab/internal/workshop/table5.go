@@ -10,6 +10,7 @@ import (
 	numbers "choir/lab/internal/published"
 	"choir/lab/internal/task"
 	"choir/lab/study"
+	"choir/learn/bayes"
 	"choir/learn/global"
 	"choir/learn/pvi"
 	"choir/privacy"
@@ -117,7 +118,7 @@ func (d distribution) global(ctx context.Context, o study.Options, data *experim
 		Seed: seed, App: learner,
 		Parts: data.Parts, Rounds: rounds, Epsilon: epsilon, Delta: slices.Min(d.deltas[:]),
 		Transport: o.Transport, Dir: o.Dir,
-		Watch: func(round int, p *pvi.Posterior) error {
+		Watch: func(round int, p *bayes.Posterior) error {
 			if epsilon != 1 && round < rounds {
 				return nil // only the curves of one epsilon are shown
 			}

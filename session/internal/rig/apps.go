@@ -6,6 +6,7 @@ import (
 	mathrand "math/rand/v2"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/evaluate"
 	"choir/learn/gauss"
@@ -24,7 +25,7 @@ type AppCase struct {
 	App    app.Spec
 	Noise  protocol.Placement // where its noise goes in a private plan
 	Rounds int
-	Parts  []pvi.Data
+	Parts  []bayes.Data
 }
 
 // schemaOf encodes so many columns, the bias among them.
@@ -51,7 +52,7 @@ func AppCases(t *testing.T) map[string]AppCase {
 	classes, lines := randomParts(3, 40, 4, true), randomParts(3, 40, 4, false)
 	thirds := []float64{0.25, 0.25, 0.5}
 	virtual := pvi.Config{
-		Model: pvi.Logistic, Family: gauss.MeanField,
+		Model: bayes.Logistic, Family: gauss.MeanField,
 		Strategy: pvi.Virtual{Shards: 5, Fit: pvi.Fit{Steps: 5, LearningRate: 0.05}},
 		Features: 4, PriorPrecision: 1, PrecisionFloor: 1, Clip: 0.1, FracBits: 24,
 		DampingBits: 16, Damping: 0.3, DampingDecay: 0.1, Beta: 0.5,
@@ -71,7 +72,7 @@ func AppCases(t *testing.T) map[string]AppCase {
 	noisy.(*app.PVI).CentreRounds, lined.(*app.PVI).CentreRounds = 2, 2
 	scored.(*app.PVI).Evaluation = &evaluate.Config{Every: 2, HeldOut: 0.3, Bins: 3, Low: -3, Records: 100,
 		Seed: 7}
-	g := global.Config{Model: pvi.Logistic, Features: 4, PriorPrecision: 1, InitialSD: 0.1, Clip: 3,
+	g := global.Config{Model: bayes.Logistic, Features: 4, PriorPrecision: 1, InitialSD: 0.1, Clip: 3,
 		FracBits: 22, SampleRate: 0.3, Records: 150, MaxRecords: 1000, Optimiser: global.Adam,
 		LearningRate: 0.05, Averaging: 3}
 	s := stats.Config{Features: 4, PriorPrecision: 1, Bound: 4, TargetBound: 16, MomentRounds: 1, Radius: 3,
@@ -99,7 +100,7 @@ func AppCases(t *testing.T) map[string]AppCase {
 
 // residual is linear regression of a record a shard whose fourth round sums squares of residuals.
 func residual(t *testing.T, c pvi.Config) app.Spec {
-	c.Model, c.NoiseSD, c.Beta, c.Clip = pvi.Linear, 1, 0, 4
+	c.Model, c.NoiseSD, c.Beta, c.Clip = bayes.Linear, 1, 0, 4
 	c.Strategy = pvi.Virtual{Shards: 100, ShardRows: 1}
 	c.ResidualFrom = 4
 	return &app.PVI{Version: 1, PVI: c, Weights: []float64{0.25, 0.25, 0.5}, Schema: SchemaOf(t, 4, false)}

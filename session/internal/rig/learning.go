@@ -7,6 +7,7 @@ import (
 	mathrand "math/rand/v2"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/gauss"
 	"choir/learn/pvi"
@@ -19,18 +20,18 @@ import (
 // learningCase is a small learning problem.
 type learningCase struct {
 	Config pvi.Config
-	Parts  []pvi.Data
+	Parts  []bayes.Data
 }
 
 func LearningCases() map[string]learningCase {
 	logistic := pvi.Config{
-		Model: pvi.Logistic, Family: gauss.MeanField,
+		Model: bayes.Logistic, Family: gauss.MeanField,
 		Strategy: pvi.Virtual{Shards: 5, Fit: pvi.Fit{Steps: 5, LearningRate: 0.05}},
 		Features: 4, PriorPrecision: 1, PrecisionFloor: 1, FracBits: 24, DampingBits: 16,
 		Damping: 0.3, DampingDecay: 0.1, Beta: 0.5,
 	}
 	linear := pvi.Config{
-		Model: pvi.Linear, Family: gauss.Full, Strategy: pvi.Dataset{}, Features: 4,
+		Model: bayes.Linear, Family: gauss.Full, Strategy: pvi.Dataset{}, Features: 4,
 		PriorPrecision: 1, PrecisionFloor: 1, FracBits: 20, DampingBits: 16, Damping: 0.5,
 		NoiseSD: 0.5,
 	}
@@ -40,9 +41,9 @@ func LearningCases() map[string]learningCase {
 	}
 }
 
-func randomParts(parties, rows, features int, classes bool) []pvi.Data {
+func randomParts(parties, rows, features int, classes bool) []bayes.Data {
 	rng := mathrand.New(mathrand.NewPCG(3, 4))
-	parts := make([]pvi.Data, parties)
+	parts := make([]bayes.Data, parties)
 	for i := range parts {
 		for range rows + 7*i {
 			a := 0.0

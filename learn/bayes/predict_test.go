@@ -1,4 +1,4 @@
-package pvi
+package bayes
 
 import (
 	"errors"
@@ -13,9 +13,30 @@ import (
 )
 
 // posteriorOf is a posterior with these natural parameters, nothing lifted.
-func posteriorOf(t *testing.T, c Config, natural []float64) *Posterior {
+func posteriorOf(t *testing.T, l Likelihood, natural []float64) *Posterior {
 	t.Helper()
-	p, err := c.posterior(natural)
+	p, err := l.Posterior(natural)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// classes and numbers have four columns.
+func classes() Likelihood { return Likelihood{Model: Logistic, Family: gauss.MeanField, Features: 4} }
+
+func numbers(f gauss.Family) Likelihood {
+	return Likelihood{Model: Linear, Family: f, Features: 4, NoiseSD: 0.5}
+}
+
+// standard is a standard normal law of four weights.
+func standard(t *testing.T, l Likelihood) *Posterior {
+	t.Helper()
+	m := &gauss.Moments{Mean: make([]float64, 4), Variance: []float64{1, 1, 1, 1}}
+	if l.Family == gauss.Full {
+		m.Covariance = diagonal(m.Variance)
+	}
+	p, err := l.With(m, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +44,7 @@ func posteriorOf(t *testing.T, c Config, natural []float64) *Posterior {
 }
 
 func TestLogisticPredictive(t *testing.T) {
-	c := logisticConfig()
+	c := classes()
 	c.Features = 2
 	p := posteriorOf(t, c, []float64{2, -3, -0.5, -1}) // means 2, -1.5, variances 1, 1/2
 	x := []float64{0.5, 1}
@@ -52,7 +73,7 @@ func TestLogisticPredictive(t *testing.T) {
 
 func TestLinearPredictive(t *testing.T) {
 	for _, f := range []gauss.Family{gauss.MeanField, gauss.Full} {
-		c := linearConfig(f)
+		c := numbers(f)
 		c.Features, c.NoiseSD = 2, 0.5
 		natural := []float64{2, -3, -0.5, -1}
 		variance := 0.25 + 0.5
@@ -86,11 +107,7 @@ func TestLinearPredictive(t *testing.T) {
 }
 
 func TestPredictRefuses(t *testing.T) {
-	c := logisticConfig()
-	p, err := c.Posterior(c.Initial())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := standard(t, classes())
 	if _, err := p.Predict(make([]float64, 3)); !errors.Is(err, ErrShape) {
 		t.Errorf("a short record: %v, want ErrShape", err)
 	}
@@ -103,7 +120,7 @@ func TestPredictRefuses(t *testing.T) {
 }
 
 func TestKL(t *testing.T) {
-	c := linearConfig(gauss.MeanField)
+	c := numbers(gauss.MeanField)
 	c.Features = 1
 	p := posteriorOf(t, c, []float64{2, -2})       // N(1/2, 1/4)
 	q := posteriorOf(t, c, []float64{-0.5, -0.25}) // N(-1, 2)
@@ -111,7 +128,7 @@ func TestKL(t *testing.T) {
 	if got, err := p.KL(q); err != nil || math.Abs(got-want) > 1e-12 {
 		t.Errorf("KL %v, %v, want %v", got, err, want)
 	}
-	full := linearConfig(gauss.Full)
+	full := numbers(gauss.Full)
 	full.Features = 1
 	if got, err := p.KL(posteriorOf(t, full, []float64{-0.5, -0.25})); err != nil ||
 		math.Abs(got-want) > 1e-12 {
@@ -131,12 +148,7 @@ func TestKL(t *testing.T) {
 			t.Errorf("KL to itself with %s single weights: %v, %v, want 0", name, got, err)
 		}
 	}
-	four := linearConfig(gauss.Full)
-	r, err := four.Posterior(four.Initial())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.KL(r); !errors.Is(err, ErrShape) {
+	if _, err := p.KL(standard(t, numbers(gauss.Full))); !errors.Is(err, ErrShape) {
 		t.Errorf("KL to other weights: %v, want ErrShape", err)
 	}
 }

@@ -1,4 +1,4 @@
-package pvi
+package bayes
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package pvi_test
+package bayes_test
 
 import (
 	"math"
@@ -8,8 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
-	"choir/learn/pvi"
 )
 
 // TestUntoldIsExact compares with the exact posterior of linear regression on a column of numbers, two
@@ -138,7 +138,7 @@ func TestUntoldOfSingleWeights(t *testing.T) {
 // TestUntoldOfManyWeights: of more weights than have a covariance the standard deviations are those that they
 // have with one.
 func TestUntoldOfManyWeights(t *testing.T) {
-	const d = pvi.MostCovaried + 1
+	const d = bayes.MostCovaried + 1
 	levels := [][2]int{{2, 5}, {5, 7}, {7, 300}}
 	rnd := rand.New(rand.NewPCG(45, 2))
 	m := &gauss.Moments{Mean: make([]float64, d), Variance: make([]float64, d)}

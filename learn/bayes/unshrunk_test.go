@@ -1,4 +1,4 @@
-package pvi_test
+package bayes_test
 
 import (
 	"math"
@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"choir/learn/bayes"
 	"choir/learn/gauss"
-	"choir/learn/pvi"
 )
 
 // TestUnshrunkCovers computes how often 90 % intervals hold a weight w that is learnt through normal noise,
@@ -74,9 +74,9 @@ func TestUnshrunkOwnPriors(t *testing.T) {
 }
 
 // posteriorOf is the posterior of a logistic model with these moments.
-func posteriorOf(t *testing.T, m *gauss.Moments) *pvi.Posterior {
+func posteriorOf(t *testing.T, m *gauss.Moments) *bayes.Posterior {
 	t.Helper()
-	q, err := pvi.Likelihood{Model: pvi.Logistic, Features: len(m.Mean)}.With(m, nil, false)
+	q, err := bayes.Likelihood{Model: bayes.Logistic, Features: len(m.Mean)}.With(m, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}

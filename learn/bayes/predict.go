@@ -1,4 +1,4 @@
-package pvi
+package bayes
 
 import (
 	"errors"
@@ -29,8 +29,8 @@ var ErrNoPredictor = errors.New("only the program that computes the model can pr
 
 // Predict returns the predictive distribution at features x, of length Features.
 func (p *Posterior) Predict(x []float64) (Prediction, error) {
-	if len(x) != p.cfg.Features {
-		return Prediction{}, fmt.Errorf("predict: %d features, want %d: %w", len(x), p.cfg.Features, ErrShape)
+	if len(x) != p.of.Features {
+		return Prediction{}, fmt.Errorf("predict: %d features, want %d: %w", len(x), p.of.Features, ErrShape)
 	}
 	predictor, err := p.predictor()
 	if err != nil {
@@ -44,7 +44,7 @@ func (p *Posterior) Predict(x []float64) (Prediction, error) {
 
 // Evaluate scores the predictive distribution on records. It needs at least one.
 func (p *Posterior) Evaluate(d Data) (Scores, error) {
-	if err := p.cfg.check(d); err != nil {
+	if err := p.of.Check(d); err != nil {
 		return Scores{}, fmt.Errorf("evaluate: %w", err)
 	}
 	predictor, err := p.predictor()
@@ -55,9 +55,9 @@ func (p *Posterior) Evaluate(d Data) (Scores, error) {
 		return Scores{}, fmt.Errorf("evaluate: %w: no rows", ErrData)
 	}
 	s := Scores{Rows: d.Rows()}
-	n, binary := float64(d.Rows()), p.cfg.kind().Binary
+	n, binary := float64(d.Rows()), p.of.kind().Binary
 	for i, y := range d.Y {
-		x := d.X[i*p.cfg.Features : (i+1)*p.cfg.Features]
+		x := d.X[i*p.of.Features : (i+1)*p.of.Features]
 		if p.recode != nil {
 			x = p.recode(x)
 		}
@@ -89,9 +89,9 @@ func (p *Posterior) predictor() (model.Predictor, error) {
 	if len(p.draws) > 0 && (p.by == "" || p.by == model.Draws) {
 		return model.LogisticDraws(p.draws), nil
 	}
-	kind := p.cfg.kind()
+	kind := p.of.kind()
 	if kind.Predictor == nil {
-		return nil, fmt.Errorf("model %q: %w", p.cfg.Model, ErrNoPredictor)
+		return nil, fmt.Errorf("model %q: %w", p.of.Model, ErrNoPredictor)
 	}
-	return model.Approximate(kind.Predictor(p.cfg.settings(), p.moments), p.by)
+	return model.Approximate(kind.Predictor(p.of.settings(), p.moments), p.by)
 }

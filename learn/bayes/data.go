@@ -1,4 +1,4 @@
-package pvi
+package bayes
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ var ErrData = errors.New("bad data")
 type Data struct {
 	secret.Hidden
 
-	X []float64 // row-major, len(Y) rows of the configuration's Features columns
+	X []float64 // row-major, len(Y) rows of the likelihood's Features columns
 	Y []float64 // 0 or 1 for a model of classes, any finite number for Linear
 }
 
@@ -34,18 +34,18 @@ func (d Data) Pick(rows []int) Data {
 	return out
 }
 
-// check returns an error that names the first record that the model cannot use, or nil.
-func (c Config) check(d Data) error {
-	if len(d.X) != len(d.Y)*c.Features {
+// Check returns an error that names the first record that the model cannot use, or nil. Errors: ErrData.
+func (l Likelihood) Check(d Data) error {
+	if len(d.X) != len(d.Y)*l.Features {
 		return fmt.Errorf("%w: %d features for %d rows of %d columns", ErrData, len(d.X), len(d.Y),
-			c.Features)
+			l.Features)
 	}
 	for i, x := range d.X {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Errorf("%w: row %d, column %d is %v", ErrData, i/c.Features, i%c.Features, x)
+			return fmt.Errorf("%w: row %d, column %d is %v", ErrData, i/l.Features, i%l.Features, x)
 		}
 	}
-	binary := c.kind().Binary
+	binary := l.kind().Binary
 	for i, y := range d.Y {
 		if math.IsNaN(y) || math.IsInf(y, 0) {
 			return fmt.Errorf("%w: row %d, target is %v", ErrData, i, y)
@@ -58,8 +58,8 @@ func (c Config) check(d Data) error {
 }
 
 // Split assigns the records to shards by position: row i to shard i mod n. A record that is
-// replaced in place changes one shard and moves no other record, as Config.Sensitivity
-// requires. Shards differ in size by at most one; with fewer rows than shards some are
+// replaced in place changes one shard and moves no other record, as sensitivities by
+// record require. Shards differ in size by at most one; with fewer rows than shards some are
 // empty, which is allowed.
 func (d Data) Split(n int) []Data {
 	cols := 0
