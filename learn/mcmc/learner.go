@@ -7,12 +7,10 @@ import (
 	"sync"
 
 	"choir/learn/bayes"
+	"choir/learn/gauss"
 	"choir/learn/internal/coin"
 	"choir/learn/internal/secret"
 )
-
-// ErrData is in the chain of every error about records that the model cannot use.
-var ErrData = bayes.ErrData
 
 // Learner is one party. It keeps no private state: what it sends is a function of its
 // records, the public state and, with sampling, the draws of the round.
@@ -39,19 +37,20 @@ type Proposal struct {
 }
 
 // NewLearner returns a party. The data is kept, not copied, and never modified. Errors:
-// ErrConfig, ErrData.
+// ErrConfig, bayes.ErrData.
 func NewLearner(cfg Config, public Public, records bayes.Data) (*Learner, error) {
 	s, err := New(cfg, public)
 	if err != nil {
 		return nil, err
 	}
 	if int64(records.Rows()) > cfg.MaxRecords {
-		return nil, fmt.Errorf("%w: %d records, the plan allows one party %d", ErrData, records.Rows(),
+		return nil, fmt.Errorf("%w: %d records, the plan allows one party %d", bayes.ErrData, records.Rows(),
 			cfg.MaxRecords)
 	}
 	l := &Learner{cfg: cfg, sampler: s, coin: coin.New(cfg.SampleRate),
 		data: data{x: records.X, y: records.Y, d: cfg.Features}}
-	return l, cfg.check(records)
+	of := bayes.Likelihood{Model: bayes.Logistic, Family: gauss.MeanField, Features: cfg.Features}
+	return l, of.Check(records)
 }
 
 // Propose answers the query of a public state for the party's records. rand, which is read

@@ -427,13 +427,13 @@ func TestRefusals(t *testing.T) {
 	if _, err := s.Query(negative); !errors.Is(err, ErrShape) {
 		t.Errorf("a negative count: %v", err)
 	}
-	if _, err := NewLearner(cfg, Public{}, classes(1, 21, 3)); !errors.Is(err, ErrData) {
+	if _, err := NewLearner(cfg, Public{}, classes(1, 21, 3)); !errors.Is(err, bayes.ErrData) {
 		t.Errorf("too many records: %v", err)
 	}
 	third := classes(1, 10, 3)
 	third.Y[4] = 0.5
 	_, err = NewLearner(cfg, Public{}, third)
-	if !errors.Is(err, ErrData) || !strings.Contains(err.Error(), "row 4") {
+	if !errors.Is(err, bayes.ErrData) || !strings.Contains(err.Error(), "row 4") {
 		t.Errorf("a target of one half: %v", err)
 	}
 }

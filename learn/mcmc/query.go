@@ -1,11 +1,9 @@
 package mcmc
 
 import (
-	"fmt"
 	"math"
 
 	"choir/crypto/fixedpoint"
-	"choir/learn/bayes"
 )
 
 // kind is what a query asks of every record.
@@ -199,23 +197,4 @@ func logLikelihood(a, y float64) float64 {
 		return a - softplus(-a)
 	}
 	return -softplus(a)
-}
-
-// check returns an error that names the first record that the model cannot use, or nil.
-func (c Config) check(d bayes.Data) error {
-	if len(d.X) != len(d.Y)*c.Features {
-		return fmt.Errorf("%w: %d features for %d rows of %d columns", ErrData, len(d.X), len(d.Y),
-			c.Features)
-	}
-	for i, x := range d.X {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Errorf("%w: row %d, column %d is %v", ErrData, i/c.Features, i%c.Features, x)
-		}
-	}
-	for i, y := range d.Y {
-		if y != 0 && y != 1 {
-			return fmt.Errorf("%w: row %d, target is %v, want 0 or 1", ErrData, i, y)
-		}
-	}
-	return nil
 }

@@ -9,13 +9,11 @@ import (
 
 	"choir/crypto/fixedpoint"
 	"choir/learn/bayes"
+	"choir/learn/gauss"
 	"choir/learn/internal/absent"
 	"choir/learn/internal/secret"
 	"choir/learn/pvi"
 )
-
-// ErrData is in the chain of every error about unusable records.
-var ErrData = bayes.ErrData
 
 // Learner is one party. It keeps no private state.
 type Learner struct {
@@ -44,13 +42,13 @@ type Proposal struct {
 
 // NewLearner returns a party. noise is the variance of all parties' noise on one sum, in
 // its unit squared; it is public, and 0 without noise. The data is kept, not copied, and
-// never modified. Errors: ErrConfig, ErrData.
+// never modified. Errors: ErrConfig, bayes.ErrData.
 func NewLearner(cfg Config, data bayes.Data, noise float64) (*Learner, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	if int64(data.Rows()) > cfg.MaxRecords {
-		return nil, fmt.Errorf("%w: %d records, the plan allows one party %d", ErrData, data.Rows(),
+		return nil, fmt.Errorf("%w: %d records, the plan allows one party %d", bayes.ErrData, data.Rows(),
 			cfg.MaxRecords)
 	}
 	return &Learner{cfg: cfg, data: data, noise: noise}, cfg.check(data)
@@ -58,21 +56,13 @@ func NewLearner(cfg Config, data bayes.Data, noise float64) (*Learner, error) {
 
 // check returns an error that names the first unusable record, or nil.
 func (c Config) check(d bayes.Data) error {
-	if len(d.X) != len(d.Y)*c.Features {
-		return fmt.Errorf("%w: %d features for %d rows of %d columns", ErrData, len(d.X), len(d.Y),
-			c.Features)
+	of := bayes.Likelihood{Model: bayes.Linear, Family: gauss.Full, Features: c.Features}
+	if err := of.Check(d); err != nil {
+		return err
 	}
-	for i, x := range d.X {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Errorf("%w: row %d, column %d is %v", ErrData, i/c.Features, i%c.Features, x)
-		}
-		if i%c.Features == c.Features-1 && x != 1 {
-			return fmt.Errorf("%w: row %d, the bias is %v, want 1", ErrData, i/c.Features, x)
-		}
-	}
-	for i, y := range d.Y {
-		if math.IsNaN(y) || math.IsInf(y, 0) {
-			return fmt.Errorf("%w: row %d, target is %v", ErrData, i, y)
+	for i := range d.Rows() {
+		if x := d.X[(i+1)*c.Features-1]; x != 1 {
+			return fmt.Errorf("%w: row %d, the bias is %v, want 1", bayes.ErrData, i, x)
 		}
 	}
 	return nil

@@ -359,7 +359,7 @@ func TestRefusals(t *testing.T) {
 		"too many": line(1, 1<<12+1, 3),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := NewLearner(cfg, d, 0); !errors.Is(err, ErrData) {
+			if _, err := NewLearner(cfg, d, 0); !errors.Is(err, bayes.ErrData) {
 				t.Errorf("%v", err)
 			}
 		})
