@@ -15,6 +15,9 @@ func (p *Page) evaluations(points []evaluate.Point) error {
 	s := Section{Heading: "Evaluation on held-out records"}
 	s.Text = []string{"Scores of the model on records that no party learnt from, over all parties, from noisy " +
 		"sums. Intervals are at 95 % and include the privacy noise."}
+	if points[0].PerParty {
+		s.Text = append(s.Text, "Every party counts once, with the mean of its own records.")
+	}
 	score, title := accuracyOf, "Accuracy"
 	if points[0].Accuracy == nil {
 		score, title = rmseOf, "Root mean squared error"
@@ -24,7 +27,7 @@ func (p *Page) evaluations(points []evaluate.Point) error {
 	if err := p.figure(&s, f); err != nil {
 		return err
 	}
-	s.Table = &Table{Head: []string{"round", "parties", "records", title, "log-likelihood"},
+	s.Table = &Table{Head: []string{"round", "parties", counted(points[0]), title, "log-likelihood"},
 		Numeric: []bool{true, true, true, true, true}}
 	for _, v := range points {
 		s.Table.Rows = append(s.Table.Rows, Row{Cells: []string{fmt.Sprint(v.Round), fmt.Sprint(v.Parties),
@@ -33,6 +36,22 @@ func (p *Page) evaluations(points []evaluate.Point) error {
 	p.add(s)
 	p.calibration(points[len(points)-1])
 	return nil
+}
+
+// counted is what the sums of a point count.
+func counted(p evaluate.Point) string {
+	if p.PerParty {
+		return "parties with such records"
+	}
+	return "records"
+}
+
+// shared is what the bins of a point count: a party's records share its one count.
+func shared(p evaluate.Point) string {
+	if p.PerParty {
+		return "shares of parties"
+	}
+	return "records"
 }
 
 func accuracyOf(p evaluate.Point) evaluate.Interval { return *p.Accuracy }
@@ -58,11 +77,11 @@ func panelOf(title string, points []evaluate.Point, of func(evaluate.Point) eval
 // calibration is a table of the last evaluation's bins.
 func (p *Page) calibration(last evaluate.Point) {
 	s := Section{Heading: "Calibration", Table: &Table{Numeric: []bool{false, true, true},
-		Head: []string{"predicted", "records", "observed less predicted"}}}
+		Head: []string{"predicted", shared(last), "observed less predicted"}}}
 	s.Text = []string{"The share of the second class that was observed less the mean probability that was " +
 		"predicted, by predicted probability."}
 	if last.Accuracy == nil {
-		s.Table = &Table{Head: []string{"distribution function", "records"}, Numeric: []bool{false, true}}
+		s.Table = &Table{Head: []string{"distribution function", shared(last)}, Numeric: []bool{false, true}}
 		s.Text = []string{"Records by the predicted distribution function at their target: a calibrated " +
 			"model has equally many in each row."}
 	}

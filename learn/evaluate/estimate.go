@@ -27,11 +27,13 @@ type Bin struct {
 }
 
 // Point is the evaluation of one round. The intervals are for the predictions of new records
-// from where the held-out ones come.
+// from where the held-out ones come, and if PerParty for means over new parties.
 type Point struct {
-	Round    int       `json:"round"`
-	Parties  int       `json:"parties"` // whose records were counted
-	Records  Interval  `json:"records"` // that were held out, over all parties
+	Round    int  `json:"round"`
+	Parties  int  `json:"parties"` // whose records were counted
+	PerParty bool `json:"per_party,omitempty"`
+	// Records are those that were held out, over all parties; if PerParty the parties with any.
+	Records  Interval  `json:"records"`
 	Accuracy *Interval `json:"accuracy,omitempty"`
 	// RMSE is the root of the mean squared error of a number, in its own unit.
 	RMSE *Interval `json:"rmse,omitempty"`
@@ -52,7 +54,9 @@ func (p Point) In(scale float64) Point {
 const z95 = 1.959963984540054
 
 // Estimate reads a revealed sum. variance is that of the noise on a coordinate in grid units
-// squared, u the unit of the sum. RMSE is in units of the encoded target.
+// squared, u the unit of the sum. RMSE is in units of the encoded target. A mean over parties varies no
+// more than one of as many records: a party's mean score is in the range of single ones, and its bins'
+// residuals are in that of its share there.
 func (c *Config) Estimate(sum []int64, variance float64, t Target, u int64) (Point, error) {
 	if len(sum) < c.Dim() || u < 1 {
 		return Point{}, fmt.Errorf("evaluation: %d coordinates of %d: %w", len(sum), c.Dim(), bayes.ErrShape)
@@ -60,7 +64,7 @@ func (c *Config) Estimate(sum []int64, variance float64, t Target, u int64) (Poi
 	noise := math.Sqrt(variance) / (2 * float64(u)) // of a coordinate that is 2 units wide
 	at := func(i int, width float64) float64 { return float64(sum[i]) / (width * float64(u)) }
 	n := at(0, 2)
-	p := Point{Records: count(n, noise)}
+	p := Point{PerParty: c.PerParty, Records: count(n, noise)}
 	mean := ratio{n: n, noise: noise, noiseN: noise}
 
 	right := mean

@@ -2,7 +2,8 @@
 // sum the scores of the parties' held-out records in the place of updates: how many there are,
 // how many are predicted rightly, their log-likelihood, and by bins of the prediction how far it
 // is from what was observed. A record's part is bounded, so that these rounds have the
-// sensitivity and the noise of all others.
+// sensitivity and the noise of all others. Where all of a party's data is protected the parts are
+// the means of its records'.
 package evaluate
 
 import (
@@ -40,6 +41,9 @@ type Config struct {
 	High float64 `json:"high"`
 	// Records is the largest number of a party's held-out records that count, the first ones.
 	Records int `json:"records"`
+	// PerParty makes a party's part of a sum the mean of its records' scores: sums count parties in
+	// the place of records, and all of a party's data has the sensitivity of one record.
+	PerParty bool `json:"per_party,omitempty"`
 	// Seed chooses the positions that are held out.
 	Seed uint32 `json:"seed"`
 }
@@ -143,17 +147,42 @@ func (c *Config) holds(position int) bool {
 //
 //	distance^2 <= 2^2 + 2^2 + max(1 + 1 + 1 + 1, 2^2) = 12 units^2.
 //
+// Means of records are in the convex hull of single ones, which is no wider, and a party without
+// held-out records is sqrt(2^2 + 1 + 1 + 1 + 1) units away from any of them. Means are rounded, by at
+// most 1/2 grid unit in each coordinate, and two of them by 1: this much of the sensitivity is left
+// for that if PerParty.
+//
 // It is 0 if the sensitivity is too small for any.
-func Unit(sensitivity uint64) int64 {
+func (c *Config) Unit(sensitivity uint64) int64 {
+	if c.PerParty {
+		sensitivity -= min(sensitivity, c.rounding())
+	}
 	// A little below 1/sqrt(12), times 10^10.
 	hi, lo := bits.Mul64(sensitivity, 2_886_751_345)
 	u, _ := bits.Div64(hi, lo, 10_000_000_000)
 	return int64(u)
 }
 
+// rounding bounds the L2 distance that the rounding of two means adds, in grid units.
+func (c *Config) rounding() uint64 { return uint64(math.Ceil(math.Sqrt(float64(c.Dim())))) }
+
 // Reach bounds the L2 norm of a party's sum, with units of u: the norm of a record's part is at
 // most sqrt(2^2 + 1 + 1 + 1 + 1) units.
-func (c *Config) Reach(u int64) uint64 { return 3 * uint64(u) * uint64(c.Records) }
+func (c *Config) Reach(u int64) uint64 {
+	if c.PerParty {
+		return 3*uint64(u) + c.rounding()
+	}
+	return 3 * uint64(u) * uint64(c.Records)
+}
+
+// Whole bounds how far two data sets of a party are apart in a sum, of a unit that Unit has for the
+// sensitivity.
+func (c *Config) Whole(sensitivity uint64) uint64 {
+	if c.PerParty {
+		return sensitivity
+	}
+	return 2 * c.Reach(c.Unit(sensitivity))
+}
 
 // Target describes what is predicted.
 type Target struct {
@@ -162,12 +191,22 @@ type Target struct {
 	Half float64
 }
 
-// Sum adds the scores of held-out records under a posterior, in units of u.
+// Sum adds the scores of held-out records under a posterior, in units of u, to a sum: of each record, or
+// their mean.
 func (c *Config) Sum(sum []int64, q *bayes.Posterior, held bayes.Data, t Target, u int64) error {
 	if len(sum) < c.Dim() {
 		return fmt.Errorf("evaluation: %d coordinates of %d: %w", len(sum), c.Dim(), bayes.ErrShape)
 	}
 	n := min(held.Rows(), c.Records)
+	parts := int64(1)
+	if c.PerParty {
+		parts = int64(n)
+	}
+	rest := make([]int64, c.Dim())
+	add := func(at int, v int64) {
+		sum[at] += v / parts
+		rest[at] += v % parts
+	}
 	for i := range n {
 		cols := len(held.X) / held.Rows()
 		p, err := q.Predict(held.X[i*cols : (i+1)*cols])
@@ -175,13 +214,24 @@ func (c *Config) Sum(sum []int64, q *bayes.Posterior, held bayes.Data, t Target,
 			return err
 		}
 		s := c.score(t, p, held.Y[i])
-		sum[0] += 2 * u
-		sum[1] += scaled(s.right-0.5, 2*u, u)
-		sum[2] += scaled((s.logLik-c.Low)/(c.High-c.Low)-0.5, 2*u, u)
-		sum[3+2*s.bin] += u
-		sum[4+2*s.bin] += scaled(s.residual, u, u)
+		add(0, 2*u)
+		add(1, scaled(s.right-0.5, 2*u, u))
+		add(2, scaled((s.logLik-c.Low)/(c.High-c.Low)-0.5, 2*u, u))
+		add(3+2*s.bin, u)
+		add(4+2*s.bin, scaled(s.residual, u, u))
+	}
+	for i, v := range rest {
+		sum[i] += nearest(v, parts)
 	}
 	return nil
+}
+
+// nearest is the integer nearest to v/n; 0 of nothing.
+func nearest(v, n int64) int64 {
+	if v < 0 {
+		return -nearest(-v, n)
+	}
+	return (v + n/2) / max(1, n)
 }
 
 // scaled is v times unit, rounded and within bound; 0 for what isn't a number.

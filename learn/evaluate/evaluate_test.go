@@ -117,7 +117,7 @@ func TestSensitivity(t *testing.T) {
 		q := posterior(t, model, rapid.Float64Range(-20, 20).Draw(t, "w"), rapid.Float64Range(-9, 9).Draw(t, "b"))
 		target := evaluate.Target{Binary: model == bayes.Logistic, Half: 2}
 		sensitivity := rapid.Uint64Range(4, 1<<40).Draw(t, "sensitivity")
-		u := evaluate.Unit(sensitivity)
+		u := config().Unit(sensitivity)
 		draw := func(d *bayes.Data) {
 			d.X = append(d.X, rapid.Float64Range(-3, 3).Draw(t, "x"), 1)
 			d.Y = append(d.Y, float64(rapid.IntRange(0, 1).Draw(t, "y")))
@@ -153,13 +153,120 @@ func TestSensitivity(t *testing.T) {
 	})
 }
 
+// TestSensitivityOfParty: where every party counts once, any data of a party that replaces any other moves
+// the sum by no more than the sensitivity, none at all included, and a sum is within its reach, in integers.
+func TestSensitivityOfParty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := config()
+		c.PerParty = true
+		c.Bins = rapid.IntRange(1, 6).Draw(t, "bins")
+		c.Records = rapid.IntRange(1, 5).Draw(t, "records")
+		model := rapid.SampledFrom([]bayes.Model{bayes.Logistic, bayes.Linear}).Draw(t, "model")
+		q := posterior(t, model, rapid.Float64Range(-20, 20).Draw(t, "w"), rapid.Float64Range(-9, 9).Draw(t, "b"))
+		target := evaluate.Target{Binary: model == bayes.Logistic, Half: 2}
+		sensitivity := rapid.OneOf(rapid.Uint64Range(0, 60), rapid.Uint64Range(4, 1<<62)).Draw(t, "sensitivity")
+		u := c.Unit(sensitivity)
+		if u == 0 {
+			return // refused
+		}
+		sums := [2][]int64{make([]int64, c.Dim()), make([]int64, c.Dim())}
+		for i := range sums {
+			var d bayes.Data
+			for range rapid.IntRange(0, 7).Draw(t, "rows") {
+				d.X = append(d.X, rapid.Float64Range(-3, 3).Draw(t, "x"), 1)
+				d.Y = append(d.Y, float64(rapid.IntRange(0, 1).Draw(t, "y")))
+			}
+			if err := c.Sum(sums[i], q, d, target, u); err != nil {
+				t.Fatal(err)
+			}
+		}
+		distance, norm := 0.0, 0.0
+		for j := range sums[0] {
+			distance = math.Hypot(distance, float64(sums[0][j]-sums[1][j]))
+			norm = math.Hypot(norm, float64(sums[0][j]))
+		}
+		if distance > float64(sensitivity)*(1+1e-12) || c.Whole(sensitivity) != sensitivity {
+			t.Errorf("a party moves the sum by %v, more than %d", distance, sensitivity)
+		}
+		if norm > float64(c.Reach(u))*(1+1e-12) {
+			t.Errorf("a party's sum has norm %v, more than %d", norm, c.Reach(u))
+		}
+	})
+}
+
+// TestMeansOfParties: where every party counts once, scores are the mean of the parties' own, however
+// many records one has, and intervals hold that of all parties about as often as they say.
+func TestMeansOfParties(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	c := config()
+	c.PerParty = true
+	const u, parties, runs, noise = 1 << 30, 150, 200, 6
+	q, target := posterior(t, bayes.Logistic, 2, 0.3), evaluate.Target{Binary: true}
+	// A party's records follow the model the better, the fewer it has.
+	draw := func() (bayes.Data, float64) {
+		var d bayes.Data
+		n := 1 + rng.IntN(30)
+		for range n {
+			x, y := rng.NormFloat64(), 0.0
+			if rng.Float64() < 1/(1+math.Exp(-40*x/float64(n))) {
+				y = 1
+			}
+			d.X, d.Y = append(d.X, x, 1), append(d.Y, y)
+		}
+		e, err := q.Evaluate(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d, e.Accuracy
+	}
+	truth := 0.0
+	for range 20_000 {
+		_, accuracy := draw()
+		truth += accuracy / 20_000
+	}
+	hits := 0
+	for range runs {
+		sum, mean := make([]int64, c.Dim()), 0.0
+		for range parties {
+			d, accuracy := draw()
+			mean += accuracy / parties
+			if err := c.Sum(sum, q, d, target, u); err != nil {
+				t.Fatal(err)
+			}
+		}
+		exact, err := c.Estimate(sum, 0, target, u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Rounding is by half of a grid unit a party.
+		if math.Abs(exact.Accuracy.Value-mean) > 1e-8 || math.Abs(exact.Records.Value-parties) > 1e-6 ||
+			!exact.PerParty {
+			t.Fatalf("%+v, want an accuracy of %v over %d parties", exact, mean, parties)
+		}
+		for j := range sum {
+			sum[j] += int64(rng.NormFloat64() * noise * 2 * u)
+		}
+		p, err := c.Estimate(sum, 4*noise*noise*u*u, target, u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Accuracy.Low <= truth && truth <= p.Accuracy.High {
+			hits++
+		}
+	}
+	// 95 % less six standard deviations of 200 draws; intervals of means are rather too wide.
+	if float64(hits)/runs < 0.857 {
+		t.Errorf("%d of %d intervals hold the mean over all parties", hits, runs)
+	}
+}
+
 // TestSensitivityIsReached: the worst pair of records uses the sensitivity, so that no noise is
 // wasted: right against wrong at both ends of the log-likelihood, in one bin.
 func TestSensitivityIsReached(t *testing.T) {
 	c := config()
 	c.Bins = 1
 	q := posterior(t, bayes.Logistic, 40)
-	u := evaluate.Unit(1 << 30)
+	u := config().Unit(1 << 30)
 	sums := [2][]int64{make([]int64, c.Dim()), make([]int64, c.Dim())}
 	for i, x := range []float64{3, -3} {
 		if err := c.Sum(sums[i], q, bayes.Data{X: []float64{x}, Y: []float64{1}}, evaluate.Target{Binary: true},
@@ -179,7 +286,7 @@ func TestSensitivityIsReached(t *testing.T) {
 // TestUnit: it is the largest with 12 u^2 <= S^2, up to a billionth.
 func TestUnit(t *testing.T) {
 	for _, s := range []uint64{0, 1, 3, 4, 7, 100, 1 << 20, 1<<40 + 1, 1 << 62} {
-		u := float64(evaluate.Unit(s))
+		u := float64(config().Unit(s))
 		if want := float64(s) / math.Sqrt(12); u > want || u < want*(1-1e-9)-1 {
 			t.Errorf("sensitivity %d: unit %v, want %v", s, u, want)
 		}

@@ -100,8 +100,8 @@ func Summed(p *protocol.Plan) bool {
 }
 
 // PartySensitivity bounds how far two data sets of one party are apart in a sum of any round, in grid units,
-// and 0 where no bound is known. Rounds of an evaluation add the scores of a party's held-out records one by
-// one: their bound for a record does not hold for all of a party's.
+// and 0 where no bound is known. Rounds of an evaluation that count a party's held-out records one by one
+// have none that is like one record's.
 func PartySensitivity(p *protocol.Plan) uint64 {
 	l, err := PVIOf(p)
 	if err != nil {
@@ -112,11 +112,11 @@ func PartySensitivity(p *protocol.Plan) uint64 {
 		return 0
 	}
 	if l.Evaluation != nil {
-		u, err := unitOf(l)
+		m, err := l.innerMechanism()
 		if err != nil {
 			return 0
 		}
-		s = max(s, 2*l.Evaluation.Reach(u))
+		s = max(s, l.Evaluation.Whole(m.Sensitivity))
 	}
 	return s
 }

@@ -39,7 +39,7 @@ func (e evaluated) mechanism(m pvi.Mechanism, err error) (pvi.Mechanism, error) 
 			"held-out records count in every evaluation: take a strategy without sampling, or sample_rate 1",
 			m.SampleRate)
 	}
-	u := evaluate.Unit(m.Sensitivity)
+	u := e.Unit(m.Sensitivity)
 	if u < 1 {
 		return m, fmt.Errorf("evaluation: a sensitivity of %d grid units is too coarse for scores: take a larger "+
 			"clip", m.Sensitivity)
@@ -54,7 +54,7 @@ func (e evaluated) unit(m pvi.Mechanism, err error, fracBits uint8) (int64, erro
 	if errors.Is(err, pvi.ErrUnbounded) {
 		return 1 << fracBits, nil
 	}
-	return evaluate.Unit(m.Sensitivity), err
+	return e.Unit(m.Sensitivity), err
 }
 
 // check returns an error unless the terms suit the plan and the schema.
@@ -270,6 +270,21 @@ func EvaluationOf(a Spec) *evaluate.Config {
 		return i.evaluation().Config
 	}
 	return nil
+}
+
+// ProtectsParties reports whether the terms of rounds that learn are no further apart for two data sets of a
+// party than for two records.
+func ProtectsParties(a Spec) bool {
+	l, ok := a.(*PVI)
+	if !ok {
+		return false
+	}
+	m, err := l.innerMechanism()
+	if err != nil {
+		return false
+	}
+	whole, err := l.PVI.Sensitivity(pvi.ReplaceParty)
+	return err == nil && whole <= m.Sensitivity
 }
 
 // Evaluations are the scores that the rounds of a trace revealed, in the order of the rounds;

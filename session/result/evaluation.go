@@ -10,7 +10,7 @@ import (
 const evaluationFile = "evaluation.csv"
 
 // evaluationTable returns its contents. The score is the accuracy, or a number's root mean squared
-// error.
+// error. Sums count the held-out records, or the parties that have any.
 func (f *ModelFile) evaluationTable() (header []string, rows [][]any) {
 	name := "accuracy"
 	for _, p := range f.Evaluation {
@@ -24,8 +24,12 @@ func (f *ModelFile) evaluationTable() (header []string, rows [][]any) {
 		}
 		rows = append(rows, row)
 	}
+	counted := "records"
+	if len(f.Evaluation) > 0 && f.Evaluation[0].PerParty {
+		counted = "scored_parties"
+	}
 	header = []string{"round", "parties"}
-	for _, v := range []string{"records", name, "log_likelihood"} {
+	for _, v := range []string{counted, name, "log_likelihood"} {
 		header = append(header, v, v+"_low", v+"_high")
 	}
 	return header, rows
@@ -42,9 +46,9 @@ func sameEvaluation(path string, want *ModelFile) error {
 // samePoints compares evaluations but for rounding.
 func samePoints(got, want []evaluate.Point) bool {
 	return slices.EqualFunc(got, want, func(a, b evaluate.Point) bool {
-		return a.Round == b.Round && a.Parties == b.Parties && len(a.Calibration) == len(b.Calibration) &&
-			(a.Accuracy == nil) == (b.Accuracy == nil) && (a.RMSE == nil) == (b.RMSE == nil) &&
-			within(numbers(a), numbers(b), 1e-9)
+		return a.Round == b.Round && a.Parties == b.Parties && a.PerParty == b.PerParty &&
+			len(a.Calibration) == len(b.Calibration) && (a.Accuracy == nil) == (b.Accuracy == nil) &&
+			(a.RMSE == nil) == (b.RMSE == nil) && within(numbers(a), numbers(b), 1e-9)
 	})
 }
 

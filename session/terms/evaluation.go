@@ -23,6 +23,8 @@ type EvaluationConfig struct {
 	High    *float64 `toml:"high"`     // default 0; for a number 2
 	Records int      `toml:"records"`  // default 65536, or what fits
 	Seed    uint32   `toml:"seed"`
+	// PerParty counts a party's mean score once. Default: where the terms protect all of a party's data.
+	PerParty *bool `toml:"per_party"`
 }
 
 // evaluations is the default number of evaluations of a plan.
@@ -62,8 +64,12 @@ func (e *EvaluationConfig) with(s section, t Terms, schema *dataset.Schema) (app
 	if err != nil {
 		return nil, 0, err
 	}
-	if e.Records == 0 {
-		c.Records = e.fitting(t, a)
+	c.PerParty = app.ProtectsParties(a)
+	if e.PerParty != nil {
+		c.PerParty = *e.PerParty
+	}
+	if e.Records == 0 && !c.PerParty {
+		c.Records = e.fitting(t, a, &c)
 	}
 	if !app.Evaluate(a, &c) {
 		return nil, 0, fmt.Errorf("evaluation: a plan of application %q has no model that held-out records could "+
@@ -93,12 +99,12 @@ func (e *EvaluationConfig) config(t Terms, schema *dataset.Schema) evaluate.Conf
 
 // fitting is the largest number of held-out records of a party for which paired coordinates have
 // half of their range left for the noise.
-func (e *EvaluationConfig) fitting(t Terms, a app.Spec) int {
+func (e *EvaluationConfig) fitting(t Terms, a app.Spec, c *evaluate.Config) int {
 	m, err := a.Mechanism()
 	if !t.Paired || err != nil {
 		return evaluate.MaxRecords
 	}
-	each := float64(3 * evaluate.Unit(m.Sensitivity) * int64(max(1, t.parties())))
+	each := float64(3 * c.Unit(m.Sensitivity) * int64(max(1, t.parties())))
 	return int(max(1, min(evaluate.MaxRecords, math.Floor(fixedpoint.MaxPaired/2/each))))
 }
 

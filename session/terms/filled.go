@@ -27,7 +27,7 @@ func (c PlanConfig) Fill(p *protocol.Plan) (PlanConfig, error) {
 	if e := app.EvaluationOf(a); e != nil {
 		learning = e.Learning(c.Rounds)
 		c.Evaluation = &EvaluationConfig{Every: e.Every, HeldOut: e.HeldOut, Bins: e.Bins, Low: &e.Low,
-			High: &e.High, Records: e.Records, Seed: e.Seed}
+			High: &e.High, Records: e.Records, Seed: e.Seed, PerParty: &e.PerParty}
 	}
 	switch a := a.(type) {
 	case *app.PVI:
@@ -157,7 +157,7 @@ var meanings = map[string]string{
 	"every":            "rounds of learning between evaluations",
 	"held_out":         "share of the records that are only evaluated",
 	"low":              "least log-likelihood of a record", "high": "largest log-likelihood of a record",
-	"seed": "of the positions held out",
+	"seed": "of the positions held out", "per_party": "a party's mean score counts once",
 }
 
 // Text is the terms as a file, each key with a comment. Keys without a value are left out.

@@ -15,42 +15,55 @@ import (
 )
 
 // TestPartyLevelOfEvaluations: two data sets of one party whose targets all differ are within the sensitivity
-// that the table of adversaries has for a party, in rounds that learn and in those that evaluate; without an
-// evaluation all of a party's data has the plan's epsilon at the dataset level, and with one it has not, of
-// which the plan warns.
+// that the table of adversaries has for a party, in rounds that learn and in those that evaluate. At the
+// dataset level all of a party's data has the plan's epsilon, also with an evaluation; one that counts single
+// records loses that, and the plan warns of it.
 func TestPartyLevelOfEvaluations(t *testing.T) {
 	dir, head := planTOML(t)
 	head = strings.Replace(head, "rounds = 4\n", "", 1) +
 		"[learning]\nstrategy = \"dataset\"\nschema_file = \"classes.json\"\nrecords = 1000\n"
-	plan := func(text string) (*protocol.Plan, *terms.Guarantees) {
-		p, err := terms.NewPlan(rig.WriteFile(t, dir, "plan.toml", text), time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, err := terms.GuaranteesOf(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p, g
-	}
-	warned := func(g *terms.Guarantees) bool {
-		return strings.Contains(strings.Join(g.Warnings, "\n"), "leave [evaluation] out")
-	}
-	_, g := plan(head)
-	if of := g.Layers[0].Party; of == nil || *of > 1 || warned(g) {
-		t.Errorf("without an evaluation a party has epsilon %v, want at most 1, and warnings %q", of, g.Warnings)
-	}
-	p, g := plan(head + "[evaluation]\nevery = 2\n")
-	if of := g.Layers[0].Party; of != nil && *of < 100 || !warned(g) {
-		t.Errorf("with an evaluation a party has epsilon %v, want no useful one, and warnings %q", of, g.Warnings)
-	}
-	whole, learned := app.PartySensitivity(p), p.Sensitivity
-	evaluated, learning := farthest(t, p)
-	if evaluated > float64(whole) || learning > float64(learned) {
-		t.Errorf("data sets are %v and %v apart, above %d and %d", evaluated, learning, whole, learned)
-	}
-	if evaluated < 10*float64(learned) {
-		t.Errorf("data sets are %v apart where they evaluate: this plan tells nothing of the bound", evaluated)
+	for name, c := range map[string]struct {
+		text     string
+		whole    bool   // a party's data has the plan's epsilon
+		warnings string // what one of them has
+	}{
+		"no evaluation": {head, true, ""},
+		"parties":       {head + "[evaluation]\nevery = 2\n", true, "count each of the"},
+		"records":       {head + "[evaluation]\nevery = 2\nper_party = false\n", false, "leave per_party out"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := terms.NewPlan(rig.WriteFile(t, dir, "plan.toml", c.text), time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := terms.GuaranteesOf(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			of := g.Layers[0].Party
+			if c.whole && (of == nil || *of > 1) || !c.whole && of != nil && *of < 100 {
+				t.Errorf("a party has epsilon %v, want the plan's: %v", of, c.whole)
+			}
+			all := strings.Join(g.Warnings, "\n")
+			if !strings.Contains(all, c.warnings) || c.warnings == "" && strings.Contains(all, "[evaluation]") {
+				t.Errorf("warnings %q, want %q", g.Warnings, c.warnings)
+			}
+			whole, learned := app.PartySensitivity(p), p.Sensitivity
+			evaluated, learning := farthest(t, p)
+			if evaluated > float64(whole) || learning > float64(learned) {
+				t.Errorf("data sets are %v and %v apart, above %d and %d", evaluated, learning, whole, learned)
+			}
+			if c.whole != (whole <= learned) {
+				t.Errorf("a party's sensitivity is %d, a record's %d", whole, learned)
+			}
+			least := float64(learned) / 4
+			if !c.whole {
+				least = 10 * float64(learned)
+			}
+			if c.warnings != "" && evaluated < least {
+				t.Errorf("data sets are %v apart where they evaluate: this plan tells nothing of the bound", evaluated)
+			}
+		})
 	}
 }
 

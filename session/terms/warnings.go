@@ -2,11 +2,13 @@ package terms
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"choir/learn/bayes"
 	"choir/learn/centre"
 	"choir/learn/dataset"
+	"choir/learn/evaluate"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
@@ -19,6 +21,9 @@ const (
 	weakEpsilon = 10
 	weakDelta   = 0.01
 )
+
+// mostBlurred is the half-width of an interval of the accuracy that is still of use.
+const mostBlurred = 0.2
 
 // Warnings returns what is to be feared of a plan before anybody has signed, an empty list if nothing
 // is: a budget that hardly protects, and noise that its learning drowns in.
@@ -137,14 +142,26 @@ func weak(p *protocol.Plan) []string {
 // scored warns of an evaluation under a strategy that protects all of a party's data alike.
 func scored(p *protocol.Plan) []string {
 	l, err := app.PVIOf(p)
-	if err != nil || l.Evaluation == nil || p.Noise == protocol.NoiseNone {
+	if err != nil || l.Evaluation == nil || p.Noise == protocol.NoiseNone || !app.ProtectsParties(l) {
 		return nil
 	}
-	whole, err := l.PVI.Sensitivity(pvi.ReplaceParty)
-	if err != nil || whole > p.Sensitivity {
-		return nil
+	if l.Evaluation.PerParty {
+		return blurred(p, l.Evaluation)
 	}
 	return []string{fmt.Sprintf("rounds of [evaluation] add the scores of a party's held-out records one by "+
 		"one: epsilon %g is then for every record, and not for all of a party's data as a whole; if that is to "+
-		"be protected, leave [evaluation] out", p.Epsilon)}
+		"be protected, leave per_party out of [evaluation]", p.Epsilon)}
+}
+
+// blurred warns of scores whose interval at 95 % is more than mostBlurred to each side by the noise alone,
+// where every party counts once.
+func blurred(p *protocol.Plan, e *evaluate.Config) []string {
+	noise := math.Sqrt(app.SumVariance(p)) / (2 * float64(e.Unit(p.Sensitivity))) // in parties
+	off := 1.96 * noise / float64(p.Parties())
+	if off <= mostBlurred {
+		return nil
+	}
+	return []string{fmt.Sprintf("rounds of [evaluation] count each of the %d parties once, with noise of %.0f "+
+		"parties: the accuracy will be uncertain by %.0f points and more to each side; take more parties, a "+
+		"larger epsilon or fewer rounds, or leave [evaluation] out", p.Parties(), noise, 100*min(1, off))}
 }
