@@ -130,6 +130,7 @@ const (
 	narrow   = 0.95
 	mostMass = 0.9
 	z95      = 1.959963984540054
+	z90      = 1.6448536269514722
 )
 
 // comparePrior marks the coefficients that have about the prior's interval.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"choir/learn/bayes"
+	"choir/learn/gauss"
 	"choir/learn/mcmc"
 	"choir/learn/pvi"
 	"choir/protocol"
@@ -78,6 +79,59 @@ func TestTraceIsJudged(t *testing.T) {
 	f, err := result.NewModelFile(s, state, nil)
 	if err != nil || len(f.Warnings) != 1 {
 		t.Errorf("the model file warns %q, %v", f.Warnings, err)
+	}
+}
+
+// TestUnexpectedWeights: a result names the weights that surely are where the plan's prior hardly expects
+// any, and the precision that leaves them room; it is silent about others, and about those of noisy
+// statistics.
+func TestUnexpectedWeights(t *testing.T) {
+	for _, tc := range []struct {
+		name, of  string
+		precision float64
+		mean      []float64 // three slopes and the intercept
+		sd        float64
+		want      []string
+	}{
+		{"rare class", "virtual", 1, []float64{0, 1, -1, -3}, 0.2,
+			[]string{"intercept (3.0)", "prior_precision 0.2 "}},
+		{"not sure", "virtual", 1, []float64{0, 1, -1, -3}, 0.7, nil},
+		{"room", "virtual", 0.2, []float64{0, 1, -1, -3}, 0.2, nil},
+		{"as drawn", "virtual", 1, []float64{3.2, -3, 2.5, 1.9}, 0.1, nil},
+		{"slopes", "global", 1, []float64{5, 1, -4, 0}, 0.1,
+			[]string{"x0 (5.0), x2 (4.0)", "prior_precision 0.09 "}},
+		{"unit", "mcmc", 4, []float64{0, 0, 0, 1.5}, 0.1, []string{"intercept (3.0)", "prior_precision 1 "}},
+		{"statistics", "statistics", 1, []float64{0, 1, -1, -9}, 0.1, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := rig.AppCases(t)[tc.of]
+			switch a := c.App.(type) {
+			case *app.PVI:
+				a.PVI.PriorPrecision = tc.precision
+			case *app.GlobalVI:
+				a.Global.PriorPrecision = tc.precision
+			case *app.MCMC:
+				a.MCMC.PriorPrecision = tc.precision
+			}
+			p := c.Plan(t, c.Noise, func(*terms.Terms) {}).Session.Plan
+			natural := make([]float64, 8)
+			for j, m := range tc.mean {
+				natural[j], natural[4+j] = m/(tc.sd*tc.sd), -0.5/(tc.sd*tc.sd)
+			}
+			q, err := bayes.Likelihood{Model: bayes.Logistic, Family: gauss.MeanField, Features: 4}.Posterior(natural)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.Join(result.AwareWarnings(p, q, nil), "\n")
+			if (got != "") != (len(tc.want) > 0) {
+				t.Errorf("warnings %q, want %q", got, tc.want)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("warnings %q, want %q", got, want)
+				}
+			}
+		})
 	}
 }
 

@@ -1,0 +1,62 @@
+package result
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"choir/learn/bayes"
+	"choir/protocol"
+	"choir/session/app"
+)
+
+// A weight is where the prior hardly expects any if the nearer end of its interval at 90 % is this many of
+// the prior's standard deviations from 0. The prior draws an intercept beyond 2 with probability .05, and one
+// of 60 slopes beyond 3.5 with probability .03.
+const (
+	farIntercept = 2
+	farSlope     = 3.5
+)
+
+// roomy is how many standard deviations from 0 such a weight is under the prior that the warning advises.
+const roomy = 1.5
+
+// unexpected warns of weights where the plan's prior hardly expects them. It draws them to 0, so that their
+// intervals may miss. Empty is none. Networks and programs have no weights to speak of, and the prior of
+// noisy statistics follows their columns.
+func unexpected(p *protocol.Plan, q *bayes.Posterior) string {
+	a, err := app.Of(p)
+	if err != nil {
+		return ""
+	}
+	precision, ok := priorPrecision(a)
+	if m := q.Likelihood().Model; !ok || m != bayes.Logistic && m != bayes.Linear {
+		return ""
+	}
+	schema, err := a.Encoding()
+	if err != nil {
+		return ""
+	}
+	names := coefficientNames(schema)
+	mean, sd, root := q.Mean(), q.SD(), math.Sqrt(precision)
+	var found []string
+	farthest := 0.0
+	for j, m := range mean {
+		far := float64(farSlope)
+		if j == len(mean)-1 {
+			far = farIntercept
+		}
+		if away := math.Abs(m) * root; away-z90*sd[j]*root > far {
+			found = append(found, fmt.Sprintf("%s (%.1f)", names[j], away))
+			farthest = max(farthest, away)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("unexpected: the plan's prior expects weights near 0 and draws them there, and these "+
+		"are far away, in its standard deviations: %s; their intervals may end short of the true values. If "+
+		"such values are plausible, as an intercept of -3 is for a class that one in twenty has, name "+
+		"prior_precision %.1g in the next plan", strings.Join(found, ", "),
+		precision*(roomy/farthest)*(roomy/farthest))
+}
