@@ -5,7 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"choir/learn/pvi"
+	"choir/learn/pvi/reading"
 )
 
 // attendance is which parties' records the sums of a trace are of. Parties are taken to have as many records
@@ -17,7 +17,7 @@ type attendance struct {
 }
 
 // attended reads who took part.
-func attended(trace []pvi.Observation) attendance {
+func attended(trace []reading.Observation) attendance {
 	var a attendance
 	var places []int
 	for _, o := range trace {

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"choir/learn/bayes"
-	"choir/learn/pvi"
+	"choir/learn/pvi/reading"
 )
 
 // attend runs parties that count in the rounds that sets name, from 0, and returns what rounds revealed.
-func attend(t *testing.T, c Config, parts []bayes.Data, sets [][]int, sd float64) []pvi.Observation {
+func attend(t *testing.T, c Config, parts []bayes.Data, sets [][]int, sd float64) []reading.Observation {
 	t.Helper()
 	r := rand.New(rand.NewPCG(13, 14))
 	units := math.Ldexp(sd, int(c.FracBits))
@@ -20,7 +20,7 @@ func attend(t *testing.T, c Config, parts []bayes.Data, sets [][]int, sd float64
 		learners = append(learners, learner(t, c, d))
 	}
 	raw := c.Initial()
-	var trace []pvi.Observation
+	var trace []reading.Observation
 	for s, set := range sets {
 		sum := make([]int64, c.Dim())
 		for _, k := range set {
@@ -35,7 +35,7 @@ func attend(t *testing.T, c Config, parts []bayes.Data, sets [][]int, sd float64
 		for i := range sum {
 			sum[i] += int64(units * math.Sqrt(float64(len(set))) * r.NormFloat64())
 		}
-		trace = append(trace, pvi.Observation{Round: s + 1, Raw: raw, Sum: sum, Parties: len(set),
+		trace = append(trace, reading.Observation{Round: s + 1, Raw: raw, Sum: sum, Parties: len(set),
 			Absent: len(parts) - len(set), Set: set, Variance: units * units * float64(len(set))})
 		next, err := c.Fold(s+1, raw, sum)
 		if err != nil {
@@ -113,9 +113,9 @@ func TestAbsentParties(t *testing.T) {
 func TestAttendanceErrors(t *testing.T) {
 	const parties, draws = 8, 20000
 	sets := [][]int{{0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 2, 3}, {0, 1, 2, 3}, {3, 4, 5}}
-	var trace []pvi.Observation
+	var trace []reading.Observation
 	for _, set := range sets {
-		trace = append(trace, pvi.Observation{Set: set, Parties: len(set), Absent: parties - len(set)})
+		trace = append(trace, reading.Observation{Set: set, Parties: len(set), Absent: parties - len(set)})
 	}
 	a := attended(trace)
 	all := []int{0, 1, 2, 3}
@@ -182,7 +182,7 @@ func TestAbsentFromTheCurvature(t *testing.T) {
 		parts = append(parts, bayes.Data{X: data.X[from*4 : to*4], Y: data.Y[from:to]})
 		everybody = append(everybody, k)
 	}
-	sums := func(curvature []int) []pvi.Observation {
+	sums := func(curvature []int) []reading.Observation {
 		var sets [][]int
 		for range rounds {
 			sets = append(sets, everybody)
@@ -192,7 +192,7 @@ func TestAbsentFromTheCurvature(t *testing.T) {
 		}
 		return attend(t, c, parts, sets, 1)
 	}
-	posterior := func(trace []pvi.Observation) *bayes.Posterior {
+	posterior := func(trace []reading.Observation) *bayes.Posterior {
 		q, err := c.NoiseAware(trace)
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"choir/learn/gauss"
 	"choir/learn/noiseaware"
 	"choir/learn/pvi"
+	"choir/learn/pvi/reading"
 )
 
 // NoiseAware returns the posterior that counts the noise on the revealed sums and that of the
@@ -18,7 +19,7 @@ import (
 // mean, with its own noise; all of them count, and not only the last state. It needs
 // curvature rounds. Errors: pvi.ErrUncorrected without them or for another model than
 // logistic regression, ErrShape, gauss.ErrImproper.
-func (c Config) NoiseAware(trace []pvi.Observation) (*bayes.Posterior, error) {
+func (c Config) NoiseAware(trace []reading.Observation) (*bayes.Posterior, error) {
 	if c.Model != bayes.Logistic || c.CurvatureFrom == 0 {
 		return nil, fmt.Errorf("%w: global inference without curvature rounds", pvi.ErrUncorrected)
 	}
@@ -120,7 +121,7 @@ func (c Config) nothing() *gauss.Moments {
 
 // score is the estimate of all records' score in a round that counts a share of them, and the variance of the
 // noise on it. A sum of natural steps is in units of the posterior's standard deviations.
-func (c Config) score(s state, o pvi.Observation, share float64) (score, variance []float64) {
+func (c Config) score(s state, o reading.Observation, share float64) (score, variance []float64) {
 	d := c.weights()
 	_, logSD := c.parameters(s.param)
 	score, variance = make([]float64, d), make([]float64, d)
@@ -150,7 +151,7 @@ func newEntries(c Config, a attendance) *entries {
 }
 
 // add adds the observation at a place of the trace.
-func (e *entries) add(o pvi.Observation, at int) {
+func (e *entries) add(o reading.Observation, at int) {
 	unit := math.Ldexp(1, -int(e.c.FracBits)) / e.c.SampleRate / e.c.curvatureScale()
 	from := e.c.sliceStart(o.Round)
 	for i := 0; i < e.c.Dim() && from+i < len(e.sum); i++ {

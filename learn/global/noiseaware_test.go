@@ -12,6 +12,7 @@ import (
 	"choir/learn/bayes"
 	"choir/learn/model"
 	"choir/learn/pvi"
+	"choir/learn/pvi/reading"
 )
 
 // curved is a configuration with curvature rounds after the given number of rounds.
@@ -27,13 +28,13 @@ func curved(rounds int, optimiser Optimiser, rate float64) Config {
 }
 
 // revealed runs a configuration with noise of this standard deviation on the sums.
-func revealed(t *testing.T, c Config, data bayes.Data, rounds int, sd float64) []pvi.Observation {
+func revealed(t *testing.T, c Config, data bayes.Data, rounds int, sd float64) []reading.Observation {
 	t.Helper()
 	l := learner(t, c, data)
 	r := rand.New(rand.NewPCG(11, 12))
 	raw := c.Initial()
 	units := math.Ldexp(sd, int(c.FracBits))
-	var trace []pvi.Observation
+	var trace []reading.Observation
 	for round := 1; round <= rounds; round++ {
 		p, err := l.Propose(t.Context(), round, raw, seeded(byte(round)))
 		if err != nil {
@@ -43,7 +44,7 @@ func revealed(t *testing.T, c Config, data bayes.Data, rounds int, sd float64) [
 		for i := range sum {
 			sum[i] += int64(units * r.NormFloat64())
 		}
-		trace = append(trace, pvi.Observation{Round: round, Raw: raw, Sum: sum, Variance: units * units})
+		trace = append(trace, reading.Observation{Round: round, Raw: raw, Sum: sum, Variance: units * units})
 		if raw, err = c.Fold(round, raw, sum); err != nil {
 			t.Fatal(err)
 		}

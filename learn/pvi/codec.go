@@ -93,7 +93,7 @@ func (c Config) decode(kind byte, data []byte) (block, error) {
 // checkMemo rejects updates beyond the clip, which no proposal has.
 func (c Config) checkMemo(b block) error {
 	bound, err := c.clipUnits()
-	if c.released() {
+	if c.Released() {
 		bound, err = c.grid().IntBound(c.updateClip())
 	} else if c.Clip == 0 || c.Factors == FactorsNoisy {
 		return nil

@@ -47,7 +47,7 @@ func committeeIsExact(t *testing.T, s StrategyName, start float64) {
 		all.X, all.Y = append(all.X, d.X...), append(all.Y, d.Y...)
 	}
 	h := run(t, c, ls, nil, 1)
-	got, want := c.floats(h.Final()), exactPosterior(c, all)
+	got, want := c.Reals(h.Final()), exactPosterior(c, all)
 	for i := range want {
 		if math.Abs(got[i]-want[i]) > 1e-6*(1+math.Abs(want[i])) {
 			t.Errorf("%s from %v, coordinate %d: %v, want %v", s, start, i, got[i], want[i])

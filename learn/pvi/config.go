@@ -94,14 +94,14 @@ type Config struct {
 	PrecisionFloor float64
 
 	// CurvatureFrom is the first of the rounds, up to the last, that reveal the curvature of
-	// the log-likelihood at the final posterior in the place of learning, so that NoiseAware
+	// the log-likelihood at the final posterior in the place of learning, so that package reading
 	// knows the correlations between the weights. 0: none do.
 	CurvatureFrom int
 	// CurvatureBound is the L2 norm of a shard's slice of the curvature that becomes Clip.
 	CurvatureBound float64
 	// ResidualFrom is the first of the last rounds of linear regression that sum squares of residuals at
-	// the weights that NoiseAware finds, or at the public mean with Newton, by which it measures the noise of
-	// an observation. 0: none do.
+	// the weights that package reading finds, or at the public mean with Newton, by which it measures
+	// the noise of an observation. 0: none do.
 	ResidualFrom int
 	// StepBound, with Newton, is the L2 bound on a party's step in the weights after the first
 	// rounds; otherwise 0. That of the first rounds is 2^StepDoublings times as much, and every

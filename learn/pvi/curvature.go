@@ -16,8 +16,8 @@ import (
 // Neither the public state nor a factor changes. Round CurvatureFrom reveals the first slice, the
 // next round the second one, and so on, round and round.
 
-// curvatureRound reports whether a round reveals a part of the curvature.
-func (c Config) curvatureRound(round int) bool {
+// CurvatureRound reports whether a round reveals a part of the curvature.
+func (c Config) CurvatureRound(round int) bool {
 	return c.CurvatureFrom > 0 && round >= c.CurvatureFrom && !c.ResidualRound(round)
 }
 
@@ -27,9 +27,14 @@ func (c Config) CurvatureSlices() int {
 	return (d*(d+1)/2 + c.Dim() - 1) / c.Dim()
 }
 
-// sliceStart is the first entry of the slice of a round.
-func (c Config) sliceStart(round int) int {
-	return (round - c.CurvatureFrom) % c.CurvatureSlices() * c.Dim()
+// CurvatureSlice is the first entry of the slice of a round, and the factor of its entries: CurvatureBound
+// becomes Clip.
+func (c Config) CurvatureSlice(round int) (from int, scale float64) {
+	from = (round - c.CurvatureFrom) % c.CurvatureSlices() * c.Dim()
+	if c.Clip == 0 {
+		return from, 1
+	}
+	return from, c.Clip / c.CurvatureBound
 }
 
 func (c Config) checkCurvature(bad badField) {
@@ -45,7 +50,7 @@ func (c Config) checkCurvature(bad badField) {
 	if !(c.CurvatureBound >= 0x1p-40 && c.CurvatureBound <= 0x1p40) {
 		bad("curvature_bound", c.CurvatureBound, "2^-40 to 2^40")
 	}
-	joint := c.climbs() || !c.params().Local
+	joint := c.Climbs() || !c.params().Local
 	if why := c.uncorrected(); why != "" || c.name() == NameAveraging || c.Family != gauss.MeanField || !joint {
 		bad("curvature_from", c.CurvatureFrom, `0 unless the model is "logistic" or "linear" in the mean-field `+
 			`family, under strategy "dataset" or "virtual" with joint noise, or "optimisation" or "hybrid" with `+
@@ -53,31 +58,24 @@ func (c Config) checkCurvature(bad badField) {
 	}
 }
 
-// curvatureScale is the factor of the entries: CurvatureBound becomes Clip.
-func (c Config) curvatureScale() float64 {
-	if c.Clip == 0 {
-		return 1
-	}
-	return c.Clip / c.CurvatureBound
-}
-
 // proposeCurvature is a curvature round.
 func (l *Learner) proposeCurvature(ctx context.Context, round int, q []int64) (Proposal, error) {
-	m, err := l.cfg.space().Moments(l.cfg.floats(q))
+	m, err := l.cfg.space().Moments(l.cfg.Reals(q))
 	if err != nil {
 		return Proposal{}, err
 	}
 	p := Proposal{Update: make([]int64, l.cfg.Dim())}
 	term, ints := make([]float64, l.cfg.Dim()), make([]int64, l.cfg.Dim())
 	ws := model.NewWorkspace(l.cfg.Weights(), l.maxRows)
+	from, scale := l.cfg.CurvatureSlice(round)
 	clipped := 0
 	for k, site := range l.sites {
 		if err := ctx.Err(); err != nil {
 			return Proposal{}, fmt.Errorf("shard %d: %w", k, err)
 		}
-		site.(model.Curved).Curvature(ws, term, l.cfg.sliceStart(round), m.Mean, m.Variance)
+		site.(model.Curved).Curvature(ws, term, from, m.Mean, m.Variance)
 		for i := range term {
-			term[i] *= l.cfg.curvatureScale()
+			term[i] *= scale
 		}
 		cut, err := l.quantise(ints, term)
 		if err != nil {
@@ -99,7 +97,7 @@ func (l *Learner) proposeCurvature(ctx context.Context, round int, q []int64) (P
 // samples of records as a round of learning has.
 func (l *Learner) proposeRecordCurvature(ctx context.Context, round int, q []int64) (Proposal, error) {
 	c := l.cfg
-	m, err := c.space().Moments(c.floats(q))
+	m, err := c.space().Moments(c.Reals(q))
 	if err != nil {
 		return Proposal{}, err
 	}
@@ -109,11 +107,12 @@ func (l *Learner) proposeRecordCurvature(ctx context.Context, round int, q []int
 	}
 	site := l.sites[0].(model.CurvedRecords)
 	mean, sum, term := make([]float64, c.Dim()), make([]float64, c.Dim()), make([]float64, c.Dim())
+	from, scale := c.CurvatureSlice(round)
 	for range c.params().Steps {
 		err := d.release(sum, 1, func(rows []int, f func(int, []float64) error) error {
 			for _, row := range rows {
-				site.RecordCurvature(term, c.sliceStart(round), row, m.Mean, m.Variance)
-				floats.Scale(c.curvatureScale(), term)
+				site.RecordCurvature(term, from, row, m.Mean, m.Variance)
+				floats.Scale(scale, term)
 				if err := f(row, term); err != nil {
 					return err
 				}

@@ -47,6 +47,12 @@
 // single records (Optimisation and those derived from it) draw secret samples and make
 // several releases in a round. docs/methods.md has the theorems.
 //
+// # Reading
+//
+// Package reading makes a posterior that counts the noise of what rounds revealed. It knows rounds by this
+// package's Config: what a term was in (NaturalSum, CurvatureSlice, NewtonUnits, ResidualTerm) and what the
+// public state is made of.
+//
 // # Rounds
 //
 // Rounds are numbered from 1. A party that misses a round, or whose round is rejected, does

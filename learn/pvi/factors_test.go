@@ -39,7 +39,7 @@ func TestAveragingIsExact(t *testing.T) {
 		if got := post.Natural()[i]; math.Abs(got-want) > 1e-9*(1+math.Abs(want)) {
 			t.Errorf("coordinate %d: %v, want %v", i, got, want)
 		}
-		if got := c.floats(h.Final())[i]; math.Abs(got-want) > 1e-8*(1+math.Abs(want)) {
+		if got := c.Reals(h.Final())[i]; math.Abs(got-want) > 1e-8*(1+math.Abs(want)) {
 			t.Errorf("released, coordinate %d: %v, want %v", i, got, want)
 		}
 	}
@@ -54,7 +54,7 @@ func TestAveragedUpdateByHand(t *testing.T) {
 	p := propose(t, learner(t, c, d, 1), 1, c.Initial(), learner(t, c, d, 1).InitialState())
 	// With the prior as q and no factors yet, each shard's optimum minus q is twice its
 	// likelihood; half of their sum is the likelihood of all.
-	want, prior := exactPosterior(c, d), c.floats(c.Initial())
+	want, prior := exactPosterior(c, d), c.Reals(c.Initial())
 	for i, u := range p.Update {
 		if got := float64(u) * 0x1p-20; math.Abs(got-(want[i]-prior[i])) > 2*0x1p-20 {
 			t.Errorf("coordinate %d: %v, want %v", i, got, want[i]-prior[i])
@@ -120,7 +120,7 @@ func worstMove(t *testing.T, c Config, sensitivity uint64) (worst float64) {
 			t.Fatalf("round %d: moved by more than %d", round, sensitivity)
 		}
 		worst = max(worst, norm(diff)/float64(sensitivity))
-		if c.released() { // what was released is in the history: the same for both
+		if c.Released() { // what was released is in the history: the same for both
 			pa.Memo = c.encode(block{kind: kindMemo, round: round, rows: [][]int64{public}})
 			pb.Memo = pa.Memo
 		}

@@ -76,8 +76,8 @@ func (c Config) DampingOf(round int) float64 {
 	return c.Damping / slow
 }
 
-// dampingUnits returns k_s, DampingOf a round in units of 2^-D, rounded, at least 1 and at most 2^D.
-func (c Config) dampingUnits(round int) int64 {
+// DampingUnits returns k_s, DampingOf a round in units of 2^-D, rounded, at least 1 and at most 2^D.
+func (c Config) DampingUnits(round int) int64 {
 	return max(1, int64(math.RoundToEven(math.Ldexp(c.DampingOf(round), int(c.DampingBits)))))
 }
 
@@ -100,14 +100,12 @@ func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 	if c.newton() {
 		return c.foldNewton(round, raw, sum)
 	}
-	if c.scores() {
-		var err error
-		if sum, err = c.fromScores(round, raw, sum); err != nil {
-			return nil, fmt.Errorf("fold of round %d, %w", round, err)
-		}
+	sum, err := c.NaturalSum(round, raw, sum)
+	if err != nil {
+		return nil, fmt.Errorf("fold of round %d, %w", round, err)
 	}
 	next := make([]int64, len(raw))
-	if i := addScaled(next, raw, c.dampingUnits(round), sum); i >= 0 {
+	if i := addScaled(next, raw, c.DampingUnits(round), sum); i >= 0 {
 		return nil, fmt.Errorf("fold of round %d, coordinate %d: %w", round, i, ErrOverflow)
 	}
 	return next, nil
@@ -150,8 +148,8 @@ func mul(k, x int64) (int64, bool) {
 	return int64(lo), true
 }
 
-// floats converts a raw state to natural parameters.
-func (c Config) floats(raw []int64) []float64 {
+// Reals converts a raw state to natural parameters.
+func (c Config) Reals(raw []int64) []float64 {
 	v := make([]float64, len(raw))
 	c.toFloat(v, raw)
 	return v

@@ -18,16 +18,16 @@ func TestDampingUnits(t *testing.T) {
 	c := logisticConfig()
 	// a / (1 + r (s-1)) in units of 2^-16, by hand.
 	for round, want := range map[int]int64{1: 6554, 2: 5958, 11: 3277, 101: 596} {
-		if got := c.dampingUnits(round); got != want {
+		if got := c.DampingUnits(round); got != want {
 			t.Errorf("round %d: %d, want %d", round, got, want)
 		}
 	}
 	c.DampingDecay = 1e9
-	if got := c.dampingUnits(100); got != 1 {
+	if got := c.DampingUnits(100); got != 1 {
 		t.Errorf("a vanishing damping is %d units, want 1", got)
 	}
 	c.Damping, c.DampingDecay = 1, 0
-	if got := c.dampingUnits(50); got != 1<<16 {
+	if got := c.DampingUnits(50); got != 1<<16 {
 		t.Errorf("no damping is %d units, want 2^16", got)
 	}
 }
@@ -70,7 +70,7 @@ func TestFoldAgainstBigIntegers(t *testing.T) {
 		if !slices.Equal(raw, rawBefore) || !slices.Equal(sum, sumBefore) {
 			t.Fatal("arguments changed")
 		}
-		want, ok := foldBig(c.dampingUnits(round), raw, sum)
+		want, ok := foldBig(c.DampingUnits(round), raw, sum)
 		if !ok {
 			overflows++
 			if !errors.Is(err, ErrOverflow) || got != nil {

@@ -156,11 +156,11 @@ func (l *Learner) Propose(ctx context.Context, round int, raw []int64, state []b
 		propose = func(_ context.Context, round int, q []int64, _ block) (Proposal, error) {
 			return l.proposeResiduals(round, q, state)
 		}
-	case l.cfg.curvatureRound(round) && l.cfg.climbs():
+	case l.cfg.CurvatureRound(round) && l.cfg.Climbs():
 		propose = func(ctx context.Context, round int, q []int64, _ block) (Proposal, error) {
 			return l.proposeRecordCurvature(ctx, round, q)
 		}
-	case l.cfg.curvatureRound(round):
+	case l.cfg.CurvatureRound(round):
 		propose = func(ctx context.Context, round int, q []int64, _ block) (Proposal, error) {
 			return l.proposeCurvature(ctx, round, q)
 		}
@@ -197,7 +197,7 @@ func (l *Learner) proposeShards(ctx context.Context, round int, q []int64, st bl
 			return Proposal{}, err
 		}
 	}
-	if l.cfg.released() {
+	if l.cfg.Released() {
 		cut = [][]int64{p.Update}
 	}
 	p.Memo = l.cfg.encode(block{kind: kindMemo, round: round, rows: cut})
@@ -291,7 +291,7 @@ func (l *Learner) Settle(round int, state, memo []byte) ([]byte, error) {
 	if m.round != round {
 		return nil, fmt.Errorf("settle: memo of round %d in round %d: %w", m.round, round, ErrRound)
 	}
-	damping := l.cfg.dampingUnits(round)
+	damping := l.cfg.DampingUnits(round)
 	for k, row := range st.rows {
 		if i := addScaled(row, row, damping, m.rows[k]); i >= 0 {
 			return nil, fmt.Errorf("settle: shard %d, coordinate %d: %w", k, i, ErrOverflow)

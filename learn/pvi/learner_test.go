@@ -195,7 +195,7 @@ func TestSettle(t *testing.T) {
 	}
 	for k, row := range factors {
 		for i, f := range row {
-			if want := c.dampingUnits(4) * memo.rows[k][i]; f != want {
+			if want := c.DampingUnits(4) * memo.rows[k][i]; f != want {
 				t.Fatalf("shard %d, coordinate %d: factor %d, want %d", k, i, f, want)
 			}
 		}
@@ -376,7 +376,7 @@ func TestTiedFactor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, prior := c.floats(raw), c.floats(c.Initial())
+	q, prior := c.Reals(raw), c.Reals(c.Initial())
 	for k, shard := range d.Split(2) {
 		like := exactPosterior(c, shard)
 		for i := range like {

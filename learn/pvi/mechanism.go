@@ -51,7 +51,7 @@ func (c Config) Mechanism() (Mechanism, error) {
 	if c.Factors == FactorsNoisy && !p.Local {
 		return Mechanism{}, fmt.Errorf("factors \"noisy\" under joint noise: %w", ErrUnproven)
 	}
-	m := Mechanism{Local: p.Local, Summed: p.Local && !c.traits().records, Released: c.released(),
+	m := Mechanism{Local: p.Local, Summed: p.Local && !c.traits().records, Released: c.Released(),
 		Dim: c.Dim(), Steps: 1, Sampling: p.Sampling, SampleRate: p.SampleRate}
 	var err error
 	if m.Clip, err = c.bound(1); err != nil {

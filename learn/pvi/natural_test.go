@@ -90,7 +90,7 @@ func naturalRelease(t *testing.T, c Config, data bayes.Data, q []int64) (sum []i
 		t.Fatal(err)
 	}
 	d.observe = func(s []int64) { sum = slices.Clone(s) }
-	if _, err := d.run(c.floats(q), true); err != nil {
+	if _, err := d.run(c.Reals(q), true); err != nil {
 		t.Fatal(err)
 	}
 	return sum
@@ -136,7 +136,7 @@ func TestNaturalStepsSurviveNoise(t *testing.T) {
 		t.Errorf("norm %v", norm(p.Update))
 	}
 	raw := c.Initial()
-	if i := addScaled(raw, raw, c.dampingUnits(1), p.Update); i >= 0 {
+	if i := addScaled(raw, raw, c.DampingUnits(1), p.Update); i >= 0 {
 		t.Fatal("overflow")
 	}
 	if _, err := c.Posterior(raw); err != nil {

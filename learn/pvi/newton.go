@@ -11,7 +11,6 @@ import (
 	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/model"
-	"choir/learn/noiseaware/newton"
 )
 
 // With Newton a party's term is a step in the weights: from the public mean m to the mean of
@@ -58,6 +57,12 @@ func (c Config) StepScale(round int) float64 {
 // stepBound is the bound on a step in a round.
 func (c Config) stepBound(round int) float64 { return math.Ldexp(c.StepBound, c.doublings(round)) }
 
+// NewtonUnits is what a round's terms are in: a step as long as bound has the norm step, and slopes that are
+// all 1 have the norm slopes.
+func (c Config) NewtonUnits(round int) (bound, step, slopes float64) {
+	return c.stepBound(round), stepPart * c.Clip, slopePart * c.Clip
+}
+
 func (c Config) checkNewton(bad badField) {
 	if !c.newton() {
 		if c.StepBound != 0 || c.StepDoublings != 0 || c.StepKept != 0 {
@@ -83,7 +88,7 @@ func (c Config) checkNewton(bad badField) {
 
 // proposeNewton is a round of Newton steps.
 func (l *Learner) proposeNewton(ctx context.Context, round int, q []int64) (Proposal, error) {
-	m, err := l.cfg.space().Moments(l.cfg.floats(q))
+	m, err := l.cfg.space().Moments(l.cfg.Reals(q))
 	if err != nil {
 		return Proposal{}, err
 	}
@@ -146,7 +151,7 @@ func (l *Learner) newtonTerm(round int, m []float64) (term []float64, clipped bo
 func (c Config) foldNewton(round int, raw, sum []int64) ([]int64, error) {
 	next := append([]int64(nil), raw...)
 	d := c.Weights()
-	k := c.dampingUnits(round)
+	k := c.DampingUnits(round)
 	if bits := c.doublings(round); bits > 0 {
 		k = max(1, int64(math.RoundToEven(c.StepKept*float64(k)))) << bits
 	}
@@ -154,110 +159,4 @@ func (c Config) foldNewton(round int, raw, sum []int64) ([]int64, error) {
 		return nil, fmt.Errorf("fold of round %d, coordinate %d: %w", round, i, ErrOverflow)
 	}
 	return next, nil
-}
-
-// steepest is the largest mean slope that is expected of a party.
-const steepest = 0.99
-
-// bent is the error of a step of a logistic model, relative to the way that curvatures change on.
-const bent = 0.25
-
-// chance is by how many standard deviations of its squared length the noise on a mean of numbers is taken for
-// longer than expected. A mean of classes is sure not to lose in any case.
-const chance = 0.5
-
-// stepsPosterior is NoiseAware of Newton steps.
-func (c Config) stepsPosterior(trace []Observation) (*bayes.Posterior, error) {
-	t := newton.Steps{Prior: c.PriorPrecision}
-	if c.Model == bayes.Logistic {
-		t.Bent = bent
-	} else {
-		t.Chance = chance
-		t.Observed = c.NoiseSD * c.NoiseSD
-	}
-	for _, o := range trace {
-		if o.Others {
-			continue // the noise of a round is not in later ones' sums
-		}
-		add := c.addSteps
-		if c.ResidualRound(o.Round) {
-			add = c.addSquares
-		}
-		if err := add(&t, o); err != nil {
-			return nil, fmt.Errorf("observation of round %d: %w", o.Round, err)
-		}
-	}
-	m, single, err := t.Posterior()
-	if err != nil {
-		return nil, fmt.Errorf("noise-aware posterior: %w", err)
-	}
-	q, err := c.Likelihood().With(m, single, false)
-	if err == nil && t.Squares != nil {
-		v, lower, upper := t.Squares.Variance(m)
-		q = q.WithNoise(math.Sqrt(v), &bayes.Measured{Assumed: c.NoiseSD, Lower: math.Sqrt(lower),
-			Upper: math.Sqrt(upper)})
-	}
-	return q, err
-}
-
-// addSquares adds a residual round.
-func (c Config) addSquares(t *newton.Steps, o Observation) error {
-	if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() || o.Parties <= 0 {
-		return bayes.ErrShape
-	}
-	q, err := c.Posterior(o.Raw)
-	if err != nil {
-		return err
-	}
-	b, err := c.clipUnits()
-	if err != nil {
-		return err
-	}
-	if t.Squares == nil {
-		t.Squares = &newton.Squares{Limit: ResidualLimit * c.NoiseSD * c.NoiseSD,
-			Assumed: c.NoiseSD * c.NoiseSD}
-	}
-	reach, parties := 2*float64(b), float64(o.Parties)
-	t.Squares.Add(q.Mean(), float64(o.Sum[0])/(reach*parties)+0.5, math.Sqrt(o.Variance)/(reach*parties),
-		max(parties, o.Records))
-	return nil
-}
-
-// addSteps adds a round.
-func (c Config) addSteps(t *newton.Steps, o Observation) error {
-	if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() {
-		return bayes.ErrShape
-	}
-	if o.Parties <= 0 {
-		return fmt.Errorf("%d parties: %w", o.Parties, bayes.ErrShape)
-	}
-	q, err := c.Posterior(o.Raw)
-	if err != nil {
-		return err
-	}
-	d, bound := c.Weights(), c.stepBound(o.Round)
-	unit := bound * math.Ldexp(1, -int(c.FracBits)) / (stepPart * c.Clip)
-	slopeUnit := math.Sqrt(float64(d)) * math.Ldexp(1, -int(c.FracBits)) / (slopePart * c.Clip)
-	sum, slopes := make([]float64, d), make([]float64, d)
-	for i := range d {
-		sum[i] = float64(o.Sum[i]) * unit
-		slopes[i] = float64(o.Sum[d+i]) * slopeUnit
-	}
-	t.Points = append(t.Points, q.Mean())
-	t.Sums = append(t.Sums, sum)
-	t.Slopes = append(t.Slopes, slopes)
-	t.SumNoise = append(t.SumNoise, o.Variance*unit*unit)
-	t.SlopeNoise = append(t.SlopeNoise, o.Variance*slopeUnit*slopeUnit)
-	t.Bounds = append(t.Bounds, bound)
-	t.Parties = append(t.Parties, float64(o.Parties))
-	expected := (c.PriorPrecision + c.StartPrecision) * c.StepBound / (stepPart * c.Clip * c.StepKept)
-	t.Expected = min(steepest, expected/float64(o.Parties))
-	t.Kept = c.StepKept
-	t.Records = o.Records / float64(o.Parties)
-	t.Scale = o.Scale
-	t.Ranged = o.Ranged && c.Model == bayes.Logistic
-	if t.Ranged {
-		t.Doubts = o.Doubts
-	}
-	return nil
 }

@@ -12,7 +12,7 @@ func (c Config) Posterior(raw []int64) (*bayes.Posterior, error) {
 	if err != nil {
 		return nil, fmt.Errorf("posterior: %w", err)
 	}
-	return c.posterior(c.floats(q))
+	return c.posterior(c.Reals(q))
 }
 
 // PosteriorAt returns the proper Gaussian with the given natural parameters, laid out as in

@@ -39,7 +39,7 @@ func (l *Learner) proposeRecords(ctx context.Context, round int, q []int64, st b
 	if err != nil {
 		return Proposal{}, err
 	}
-	natural, err := d.run(l.cfg.floats(q), st.round == 0)
+	natural, err := d.run(l.cfg.Reals(q), st.round == 0)
 	if err != nil {
 		return Proposal{}, err
 	}
@@ -81,8 +81,8 @@ func (l *Learner) newDescent(ctx context.Context, q []int64, factor []int64) (d 
 	if d.chart, err = c.chart(d.site); err != nil {
 		return nil, nil, err
 	}
-	base = c.floats(q)
-	prior := c.floats(c.prior())
+	base = c.Reals(q)
+	prior := c.Reals(c.prior())
 	if b, ok := c.Strategy.(BCMSplit); ok {
 		for i := range prior {
 			prior[i] /= float64(b.Parties)
@@ -90,7 +90,7 @@ func (l *Learner) newDescent(ctx context.Context, q []int64, factor []int64) (d 
 	}
 	if c.traits().once {
 		d.cavity = append([]float64(nil), prior...)
-		addStart(c.space(), prior, l.weight*c.StartPrecision, c.StartSpread)
+		c.AddStart(prior, l.weight)
 		return d, prior, nil // not q, which a floor may have lifted
 	}
 	moved := make([]float64, dim)
@@ -98,7 +98,7 @@ func (l *Learner) newDescent(ctx context.Context, q []int64, factor []int64) (d 
 		moved[i] = base[i] - p
 	}
 	d.cavity = make([]float64, dim)
-	c.shares(l.weight).without(c.space(), d.cavity, base, c.floats(factor), moved)
+	c.shares(l.weight).without(c.space(), d.cavity, base, c.Reals(factor), moved)
 	return d, base, nil
 }
 
@@ -178,7 +178,7 @@ func (c Config) proper(natural []float64) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.floats(q), nil
+	return c.Reals(q), nil
 }
 
 func (c Config) optimiser() model.Optimiser {

@@ -130,7 +130,7 @@ func releases(t testing.TB, c Config, data bayes.Data, seed byte) (sums [][]int6
 		t.Fatal(err)
 	}
 	d.observe = func(sum []int64) { sums = append(sums, slices.Clone(sum)) }
-	if _, err := d.run(c.floats(q), true); err != nil {
+	if _, err := d.run(c.Reals(q), true); err != nil {
 		t.Fatal(err)
 	}
 	return sums
@@ -187,7 +187,7 @@ func TestFreeLinearRecordsAreExact(t *testing.T) {
 		data := dense(c, 5, 40)
 		l := noised(t, learner(t, c, data, 1), 0, 1)
 		h := run(t, c, []*Learner{l}, nil, rounds)
-		got, want := c.floats(h.Final()), exactPosterior(c, data)
+		got, want := c.Reals(h.Final()), exactPosterior(c, data)
 		for i := range want {
 			if math.Abs(got[i]-want[i]) > tolerance*(1+math.Abs(want[i])) {
 				t.Errorf("%s, coordinate %d: %v, want %v", s, i, got[i], want[i])
@@ -350,7 +350,7 @@ func TestReleasedFactors(t *testing.T) {
 		for round := 1; round <= 3; round++ {
 			p := propose(t, l, round, c.Initial(), state)
 			state = settle(t, l, round, state, p)
-			if i := addScaled(want, want, c.dampingUnits(round), p.Update); i >= 0 {
+			if i := addScaled(want, want, c.DampingUnits(round), p.Update); i >= 0 {
 				t.Fatal("overflow")
 			}
 		}

@@ -25,7 +25,7 @@ func runRealCourse(ctx context.Context, cfg Config, learners []*Learner,
 	if err := checkRun(cfg, learners); err != nil {
 		return nil, 0, err
 	}
-	if cfg.released() || course.Noise != nil {
+	if cfg.Released() || course.Noise != nil {
 		return nil, 0, fmt.Errorf("%w: the run without a grid has no noise", ErrConfig)
 	}
 	r := newRealRun(cfg, learners)
@@ -61,7 +61,7 @@ func newRealRun(cfg Config, learners []*Learner) *realRun {
 	r := &realRun{cfg: cfg, learners: learners, q: make([]float64, cfg.Dim())}
 	s := cfg.space()
 	s.Prior(r.q, cfg.PriorPrecision+cfg.StartPrecision)
-	copy(r.q, cfg.floats(cfg.Initial())[:s.Features])
+	copy(r.q, cfg.Reals(cfg.Initial())[:s.Features])
 	r.factors = make([][][]float64, len(learners))
 	for i := range r.factors {
 		r.factors[i] = make([][]float64, len(learners[i].sites))

@@ -41,7 +41,7 @@ func (c Config) repair(raw []int64) (q []int64, lifted int, err error) {
 func (c Config) liftEigenvalues(q []int64) (lifted int, err error) {
 	var eigen mat.EigenSym
 	s := c.space()
-	v := c.floats(q)
+	v := c.Reals(q)
 	if !eigen.Factorize(s.Precision(v), true) {
 		return 0, fmt.Errorf("repair: eigenvalues of the precision do not converge: %w", gauss.ErrImproper)
 	}

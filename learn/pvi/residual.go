@@ -5,11 +5,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"choir/learn/bayes"
-	"choir/learn/gauss"
-	"choir/learn/noiseaware"
 )
 
 // In a residual round of linear regression a shard's term is of the squares of its records' residuals r
@@ -65,11 +62,10 @@ func (l *Learner) ProposeResiduals(round int, weights []float64, state []byte) (
 		return Proposal{}, fmt.Errorf("propose: residuals of round %d at %d weights: %w", round, len(weights),
 			ErrRound)
 	}
-	bound, err := l.cfg.clipUnits()
+	reach, less, one, err := l.cfg.ResidualTerm()
 	if err != nil {
 		return Proposal{}, fmt.Errorf("propose: %w", err)
 	}
-	b := int64(bound)
 	p := Proposal{Update: make([]int64, l.cfg.Dim())}
 	cut, rows := 0, 0
 	for _, d := range l.records {
@@ -85,17 +81,27 @@ func (l *Learner) ProposeResiduals(round int, weights []float64, state []byte) (
 			}
 		}
 		rows += d.Rows()
-		term := []int64{upTo(2*b, mean) - b/4, b - b/8}
-		if l.cfg.newton() {
-			term = []int64{upTo(2*b, mean) - b, 0}
-		}
-		if err := addInto(p.Update[:2], term); err != nil {
+		if err := addInto(p.Update[:2], []int64{upTo(reach, mean) - less, one}); err != nil {
 			return Proposal{}, fmt.Errorf("propose: %w", err)
 		}
 	}
 	p.ClippedFraction = float64(cut) / float64(max(1, rows))
 	p.Memo = l.cfg.encode(l.cfg.newBlock(kindMemo, round))
 	return p, nil
+}
+
+// ResidualTerm is how a term of a residual round is made of the mean of its squares, a share of their limit:
+// that share of reach, minus less, and one for that the shard has records.
+func (c Config) ResidualTerm() (reach, less, one int64, err error) {
+	bound, err := c.clipUnits()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	b := int64(bound)
+	if c.newton() {
+		return 2 * b, b, 0, nil
+	}
+	return 2 * b, b / 4, b - b/8, nil
 }
 
 // upTo is a share of the reach, at least 0 and at most the reach, exactly.
@@ -119,99 +125,9 @@ func (c Config) residual(d bayes.Data, row int, weights []float64) float64 {
 
 // proposeResiduals is a residual round at the mean of the public posterior.
 func (l *Learner) proposeResiduals(round int, q []int64, state []byte) (Proposal, error) {
-	m, err := l.cfg.space().Moments(l.cfg.floats(q))
+	m, err := l.cfg.space().Moments(l.cfg.Reals(q))
 	if err != nil {
 		return Proposal{}, err
 	}
 	return l.ProposeResiduals(round, m.Mean, state)
-}
-
-// leastCount is how many standard deviations of its noise the number of shards has to be.
-const leastCount = 3
-
-// withResiduals returns the posterior with the observation noise that its residual rounds measured; as it
-// is if there are none, or their noise hides how many records they count.
-func (r *reading) withResiduals(trace []Observation, q *bayes.Posterior) (*bayes.Posterior, error) {
-	c := r.c
-	rounds, squares, count, variance := 0.0, 0.0, 0.0, 0.0
-	var last Observation
-	for _, o := range trace {
-		if c.ResidualRound(o.Round) && !o.Others {
-			rounds++
-			squares += float64(o.Sum[0])
-			count += float64(o.Sum[1])
-			variance += o.Variance
-			last = o
-		}
-	}
-	bound, err := c.clipUnits()
-	if err != nil {
-		return nil, err
-	}
-	reach, less, one := float64(2*bound), float64(bound/4), float64(bound-bound/8)
-	sd := math.Sqrt(variance)
-	if count <= leastCount*sd || count <= 0 {
-		return q, nil
-	}
-	shards := count / one
-	off := squares / reach / shards
-	n := shards / rounds * float64(c.params().ShardRows) * r.others(last)
-	sum, square, err := r.uncertain(q.Moments())
-	if err != nil {
-		return nil, err
-	}
-	assumed := c.NoiseSD * c.NoiseSD
-	r.seen = &noiseaware.Residuals{
-		Share: off + less/reach, SD: math.Hypot(sd/reach, off*sd/one) / shards, Records: shards / rounds,
-		Limit: ResidualLimit * assumed, Assumed: assumed,
-		Spread: assumed * sum / n, SpreadSD: assumed * math.Sqrt(2*max(0, square)) / n,
-	}
-	v, lower, upper := r.seen.Variance()
-	return q.WithNoise(math.Sqrt(v), &bayes.Measured{Assumed: c.NoiseSD, Lower: math.Sqrt(lower),
-		Upper: math.Sqrt(upper)}), nil
-}
-
-// others is the number of records of the curvature over that of a residual round.
-func (r *reading) others(o Observation) float64 {
-	switch {
-	case r.attendance != nil && o.Set != nil:
-		return 1 / r.attendance.share(o)
-	case o.Parties == 0:
-		return 1
-	case r.curved > 0:
-		return float64(r.curved) / float64(o.Parties)
-	}
-	return float64(o.Parties+o.Absent) / float64(o.Parties)
-}
-
-// uncertain is the trace of the curvature times the posterior's covariance, and that of its square.
-func (r *reading) uncertain(m *gauss.Moments) (sum, square float64, err error) {
-	d := r.c.Weights()
-	covariance := m.Covariance
-	if covariance == nil {
-		covariance = mat.NewSymDense(d, nil)
-		for i, v := range m.Variance {
-			covariance.SetSym(i, i, v)
-		}
-	}
-	h := mat.NewSymDense(d, nil)
-	if curvature, ok := r.curvature(); ok {
-		if h, err = curvature.Repaired(); err != nil {
-			return 0, 0, err
-		}
-	} else {
-		precision, _ := r.settled().Pooled()
-		for i, p := range precision {
-			h.SetSym(i, i, p)
-		}
-	}
-	var product mat.Dense
-	product.Mul(h, covariance)
-	for i := range d {
-		sum += product.At(i, i)
-		for j := range d {
-			square += product.At(i, j) * product.At(j, i)
-		}
-	}
-	return sum, square, nil
 }

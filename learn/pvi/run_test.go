@@ -74,7 +74,7 @@ func TestLinearFullIsExact(t *testing.T) {
 		if !floats.EqualApprox(post.Natural(), want, 1e-9) {
 			t.Errorf("%d shards: %v, want %v", shards, post.Natural(), want)
 		}
-		got := c.floats(run(t, c, ls, nil, 2).Final())
+		got := c.Reals(run(t, c, ls, nil, 2).Final())
 		half := float64(3*shards) * math.Ldexp(0.51, -int(c.FracBits))
 		if !floats.EqualApprox(got, want, half) {
 			t.Errorf("%d shards on the grid: %v, want %v", shards, got, want)
@@ -96,7 +96,7 @@ func TestDampedLinearConverges(t *testing.T) {
 		t.Errorf("%v, want %v", post.Natural(), want)
 	}
 	half := 3 * math.Ldexp(0.51, -int(c.FracBits))
-	if got := c.floats(run(t, c, ls, nil, 80).Final()); !floats.EqualApprox(got, want, half) {
+	if got := c.Reals(run(t, c, ls, nil, 80).Final()); !floats.EqualApprox(got, want, half) {
 		t.Errorf("on the grid: %v, want %v", got, want)
 	}
 }
@@ -144,7 +144,7 @@ func globalVI(t *testing.T, c Config, all bayes.Data) (mean, sd []float64) {
 	d := c.Features
 	site := model.NewLogistic(d, all.X, all.Y, 1, 1)
 	ws := model.NewWorkspace(d, all.Rows())
-	prior := c.floats(c.Initial())
+	prior := c.Reals(c.Initial())
 	variance := make([]float64, d)
 	at := func(x []float64) []float64 {
 		for i := range variance {
@@ -224,7 +224,7 @@ func TestInvariant(t *testing.T) {
 			v := make([]int64, c.Dim())
 			for i := range v {
 				v[i] = int64(r.NormFloat64() * 3 * c.Clip * math.Ldexp(1, int(c.FracBits)))
-				want[i] += c.dampingUnits(round) * v[i]
+				want[i] += c.DampingUnits(round) * v[i]
 			}
 			return v
 		}

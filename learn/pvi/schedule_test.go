@@ -75,7 +75,7 @@ func TestSchedulesReachTheExactPosterior(t *testing.T) {
 				if rounds >= 400 || h.rounds() >= 400 {
 					t.Errorf("no end after %d and %d rounds", rounds, h.rounds())
 				}
-				grid, want := c.floats(h.Final()), exactPosterior(c, all)
+				grid, want := c.Reals(h.Final()), exactPosterior(c, all)
 				for i := range want {
 					if math.Abs(post.Natural()[i]-want[i]) > 1e-9 || math.Abs(grid[i]-want[i]) > 1e-9 {
 						t.Errorf("%d features, coordinate %d: %v and %v, want %v", features, i,

@@ -4,11 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/floats"
-
 	"choir/learn/bayes"
 	"choir/learn/gauss"
-	"choir/learn/noiseaware"
 )
 
 // scores reports whether terms have scores in the place of linear parts.
@@ -42,14 +39,17 @@ func (c Config) TermScale(round int) float64 {
 	return math.Ldexp(1, min(c.ClipHalvings, (round-1)*(c.ClipHalvings+1)/rounds))
 }
 
-// fromScores returns a sum of such terms for the public state in natural parameters. Errors: ErrOverflow,
-// those of the state's shape.
-func (c Config) fromScores(round int, raw, sum []int64) ([]int64, error) {
+// NaturalSum returns a round's sum for the public state in natural parameters, which it is without a
+// PrecisionUnit. Errors: ErrOverflow, those of the state's shape.
+func (c Config) NaturalSum(round int, raw, sum []int64) ([]int64, error) {
+	if !c.scores() {
+		return sum, nil
+	}
 	repaired, _, err := c.repair(raw)
 	if err != nil {
 		return nil, err
 	}
-	q, n, times := c.floats(repaired), c.Weights(), c.TermScale(round)
+	q, n, times := c.Reals(repaired), c.Weights(), c.TermScale(round)
 	out := make([]int64, len(sum))
 	for i := range n {
 		// Conversions forbid fused multiply-adds: every member must get the same integers.
@@ -86,61 +86,4 @@ func (c Config) checkScores(bad badField) {
 		bad("precision_unit", u, `0, or 2^-10 to 1 if the model is "linear" in the mean-field family under `+
 			`strategy "virtual" with joint noise, a clip and beta 1`)
 	}
-}
-
-// leastAnswer is the least share of scores that is counted on.
-const leastAnswer = 0.1
-
-// readings is how often what clips leave of scores follows from the weights by the reading before. The first
-// of them are up to a tenth of the way short.
-const readings = 3
-
-// again reads scores by the weights of the last reading.
-func (r *reading) again(trace []Observation, q *bayes.Posterior) (*bayes.Posterior, error) {
-	var err error
-	for range readings {
-		noise := q.Likelihood().NoiseSD
-		r.observed = noise * noise / (r.c.NoiseSD * r.c.NoiseSD)
-		r.near = q.Mean()
-		if q, err = r.solved(); err != nil {
-			return nil, err
-		}
-		if q, err = r.withResiduals(trace, q); err != nil {
-			return nil, err
-		}
-	}
-	return q, nil
-}
-
-// unclip makes the curvature and, once the weights have been read, scores what they are without clips on
-// average; see Lengthened and Answers of noiseaware.Trace.
-func (r *reading) unclip(t *noiseaware.Trace) error {
-	if !r.c.scores() || r.c.params().ShardRows != 1 {
-		return nil
-	}
-	t.Observation = 1 / (r.c.NoiseSD * r.c.NoiseSD)
-	if r.lengthened == nil {
-		t.Terms = &noiseaware.Slices{Size: r.c.Dim(), Bound: r.c.CurvatureBound}
-		whole, err := t.Lengthened()
-		if err != nil {
-			return err
-		}
-		r.lengthened = &whole
-	}
-	t.Curvature, t.Terms = *r.lengthened, nil
-	if r.near == nil {
-		return nil
-	}
-	left, beside, err := t.Answers(r.near, r.clips, r.c.PrecisionUnit, leastAnswer)
-	if err != nil || left == nil {
-		return err
-	}
-	for s, a := range left {
-		floats.Scale(1/a, t.Scores[s])
-		floats.Sub(t.Scores[s], beside[s])
-		for j := s; j < len(left); j++ {
-			t.Noise.SetSym(s, j, t.Noise.At(s, j)/(a*left[j]))
-		}
-	}
-	return nil
 }

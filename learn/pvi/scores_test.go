@@ -48,8 +48,8 @@ func TestScoresAreNaturalParameters(t *testing.T) {
 		t.Fatal("nothing was learnt")
 	}
 	off := 0.0
-	for i, x := range c.floats(states[0]) {
-		off = max(off, math.Abs(x-c.floats(states[1])[i]))
+	for i, x := range c.Reals(states[0]) {
+		off = max(off, math.Abs(x-c.Reals(states[1])[i]))
 	}
 	if limit := math.Ldexp(5*60*20, -24); off > limit {
 		t.Errorf("states differ by %g, more than %g", off, limit)
@@ -87,7 +87,7 @@ func TestClippedScoresAreCentred(t *testing.T) {
 		}
 		sum := p.Update
 		if unit > 0 {
-			if sum, err = c.fromScores(1, raw, sum); err != nil {
+			if sum, err = c.NaturalSum(1, raw, sum); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -64,10 +64,10 @@ func TestStartPrecisionOfOptimisation(t *testing.T) {
 	})
 	data := dense(c, 5, 40)
 	h := run(t, c, []*Learner{noised(t, learner(t, c, data, 1), 0, 1)}, nil, 30)
-	if got := -2 * c.floats(c.Initial())[c.Features]; got != 17 {
+	if got := -2 * c.Reals(c.Initial())[c.Features]; got != 17 {
 		t.Errorf("starts with precision %v, want 17", got)
 	}
-	got, want := c.floats(h.Final()), exactPosterior(c, data)
+	got, want := c.Reals(h.Final()), exactPosterior(c, data)
 	for i := range want {
 		if math.Abs(got[i]-want[i]) > 1e-4*(1+math.Abs(want[i])) {
 			t.Errorf("coordinate %d: %v, want %v", i, got[i], want[i])

@@ -36,6 +36,9 @@ var strategyNames = []StrategyName{NameAnalytic, NameAveraging, NameBCMSame, Nam
 // Local reports whether the noise is always at every party under this strategy.
 func (s StrategyName) Local() bool { return traitsOf[s].local }
 
+// Sharded reports whether a term is a shard's update under this strategy.
+func (s StrategyName) Sharded() bool { return traitsOf[s].sharded }
+
 // Fit is how a shard's update is computed. Steps and LearningRate are 0 where the update
 // is in closed form.
 type Fit struct {
@@ -191,13 +194,13 @@ func (BCMSame) Name() StrategyName { return NameBCMSame }
 // Name implements Strategy.
 func (BCMSplit) Name() StrategyName { return NameBCMSplit }
 
-// released reports whether a party's factor is the sum of its own released updates: one
+// Released reports whether a party's factor is the sum of its own released updates: one
 // public factor for each party. Otherwise every shard has a private one.
-func (c Config) released() bool { return c.params().Local && c.factors() == FactorsNoisy }
+func (c Config) Released() bool { return c.params().Local && c.factors() == FactorsNoisy }
 
 // rows returns how many vectors a state and a memo have.
 func (c Config) rows() int {
-	if c.released() {
+	if c.Released() {
 		return 1
 	}
 	return c.params().Shards

@@ -17,7 +17,7 @@ type work struct {
 }
 
 // newWork starts a round from the public posterior in raw units.
-func (l *Learner) newWork(q []int64) *work { return l.newRealWork(l.cfg.floats(q)) }
+func (l *Learner) newWork(q []int64) *work { return l.newRealWork(l.cfg.Reals(q)) }
 
 // newRealWork is newWork with the posterior in real natural parameters.
 func (l *Learner) newRealWork(q []float64) *work {
@@ -53,13 +53,13 @@ func (c Config) shares(weight float64) shares {
 	n := float64(c.params().Shards)
 	s := shares{stored: 1, tied: weight / n, mean: 1}
 	switch averaging := c.name() == NameAveraging; {
-	case averaging && c.released():
+	case averaging && c.Released():
 		s.tied, s.mean = weight, n
 	case averaging:
 		s.stored = n
 		s.tied = weight
 		s.mean = n
-	case c.released():
+	case c.Released():
 		s.stored = 1 / n
 	}
 	s.stored *= 1 - c.Beta
@@ -83,6 +83,12 @@ func addStart(space gauss.Space, v []float64, precision, spread float64) {
 		v[i] += precision * spread * model.Uniform(i)
 		v[space.Index(i, i)] -= precision / 2
 	}
+}
+
+// AddStart multiplies v by a share of what all factors together start with, or divides v by it if the
+// share is negative.
+func (c Config) AddStart(v []float64, share float64) {
+	addStart(c.space(), v, share*c.StartPrecision, c.StartSpread)
 }
 
 // propose writes shard k's unclipped update to w.update, given its stored factor in raw

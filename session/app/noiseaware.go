@@ -9,6 +9,7 @@ import (
 	"choir/learn/defaults"
 	"choir/learn/noiseaware/newton"
 	"choir/learn/pvi"
+	"choir/learn/pvi/reading"
 	"choir/protocol"
 )
 
@@ -107,7 +108,7 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*bayes.Posterior, 
 			return nil, err
 		}
 	}
-	var all []pvi.Observation
+	var all []reading.Observation
 	for _, r := range trace {
 		if int(r.Round) <= l.CentreRounds {
 			continue
@@ -116,17 +117,17 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*bayes.Posterior, 
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, pvi.Observation{Round: int(r.Round) - l.CentreRounds, Raw: raw, Sum: r.Sum,
+		all = append(all, reading.Observation{Round: int(r.Round) - l.CentreRounds, Raw: raw, Sum: r.Sum,
 			Variance: r.noise(p), Parties: r.Counted, Absent: r.absent(p), Set: r.set(p),
 			Others: r.others(p), Scale: scale, Intercept: intercept, Ranged: ranged, Doubts: doubts,
 			Records: float64(l.Records) * l.share(p, r), Shares: l.Weights})
 	}
-	if !slices.ContainsFunc(all, func(o pvi.Observation) bool {
+	if !slices.ContainsFunc(all, func(o reading.Observation) bool {
 		return !o.Others && o.Round <= l.PVI.Learning(o.Round)
 	}) {
 		return nil, fmt.Errorf("%w: no round of learning with these parties was accepted", pvi.ErrUncorrected)
 	}
-	q, err := l.PVI.NoiseAware(all)
+	q, err := reading.NoiseAware(l.PVI, all)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +136,7 @@ func (l *PVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*bayes.Posterior, 
 
 // NoiseAware implements Spec.
 func (g *GlobalVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*bayes.Posterior, error) {
-	var all []pvi.Observation
+	var all []reading.Observation
 	var frame []int64 // a state that has it
 	for _, r := range g.evaluation().trace(p, g.Global.Dim(), trace) {
 		// the score of other records, whose noise is not in later scores
@@ -147,7 +148,7 @@ func (g *GlobalVI) NoiseAware(p *protocol.Plan, trace []Revealed) (*bayes.Poster
 			return nil, err
 		}
 		frame = r.Before
-		all = append(all, pvi.Observation{Round: int(r.Round) - g.CentreRounds, Raw: raw, Sum: r.Sum,
+		all = append(all, reading.Observation{Round: int(r.Round) - g.CentreRounds, Raw: raw, Sum: r.Sum,
 			Variance: r.noise(p), Parties: r.Counted, Absent: r.absent(p), Set: r.set(p)})
 	}
 	q, err := g.Global.NoiseAware(all)

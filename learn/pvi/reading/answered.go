@@ -1,11 +1,11 @@
-package pvi
+package reading
 
 import (
 	"math"
 
-	"choir/learn/bayes"
-
 	"gonum.org/v1/gonum/floats"
+
+	"choir/learn/bayes"
 )
 
 // farStart is how many times the precision that a linear model's records are expected to have the state must

@@ -1,10 +1,9 @@
-package pvi
+package reading
 
 import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -12,42 +11,39 @@ import (
 	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/model"
+	"choir/learn/pvi"
 )
 
 // oneRow is a logistic configuration of a record a shard with curvature rounds at the end.
-func oneRow(rounds int) Config {
+func oneRow(rounds int) pvi.Config {
 	c := logisticConfig()
 	c.Beta = 0
 	c.Clip = 3
 	c.Damping = 0.2
 	c.StartPrecision = 4
-	c.Strategy = Virtual{Shards: 4096, ShardRows: 1, Fit: Fit{Optimiser: Natural, Steps: 1, LearningRate: 1}}
+	c.Strategy = pvi.Virtual{Shards: 4096, ShardRows: 1,
+		Fit: pvi.Fit{Optimiser: pvi.Natural, Steps: 1, LearningRate: 1}}
 	c.CurvatureFrom = rounds + 1
 	c.CurvatureBound = 3
 	return c
 }
 
 // observe runs a configuration and returns what its rounds revealed.
-func observe(t *testing.T, c Config, data bayes.Data, rounds int, sd float64) []Observation {
+func observe(t *testing.T, c pvi.Config, data bayes.Data, rounds int, sd float64) []Observation {
 	t.Helper()
 	l := learner(t, c, data, 1)
 	r := rand.New(rand.NewPCG(7, 8))
 	raw, state := c.Initial(), l.InitialState()
 	var trace []Observation
 	for round := 1; round <= rounds; round++ {
-		p := propose(t, l, round, raw, state)
-		sum := slices.Clone(p.Update)
+		sum := make([]int64, c.Dim())
+		state = add(t, sum, l, round, raw, state)
 		units := sd * math.Ldexp(1, int(c.FracBits))
 		for i := range sum {
 			sum[i] += int64(units * r.NormFloat64())
 		}
 		trace = append(trace, Observation{Round: round, Raw: raw, Sum: sum, Variance: units * units})
-		state = settle(t, l, round, state, p)
-		next, err := c.Fold(round, raw, sum)
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw = next
+		raw = fold(t, c, round, raw, sum)
 	}
 	return trace
 }
@@ -59,11 +55,11 @@ func TestNoiseAwareReadsTheScore(t *testing.T) {
 	c := oneRow(rounds)
 	c.Clip = 0
 	data := dense(c, 3, 200)
-	r := reading{c: c, prior: c.floats(c.prior())}
+	r := reading{c: c, prior: priorOf(c)}
 	trace := observe(t, c, data, rounds+c.CurvatureSlices(), 0)
 	for _, o := range trace {
 		add := r.addRound
-		if c.curvatureRound(o.Round) {
+		if c.CurvatureRound(o.Round) {
 			add = r.addCurvature
 		}
 		if err := add(o); err != nil {
@@ -71,14 +67,11 @@ func TestNoiseAwareReadsTheScore(t *testing.T) {
 		}
 	}
 	all := model.NewLogistic(c.Features, data.X, data.Y, 1, 1)
-	q, _, err := c.repair(trace[rounds-1].Raw)
+	q, err := c.Posterior(trace[rounds-1].Raw)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := c.space().Moments(c.floats(q))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := q.Moments()
 	g, gSD := make([]float64, c.Features), make([]float64, c.Features)
 	flat := make([]float64, c.Dim()) // a cavity that pulls nowhere
 	all.Gradient(model.NewWorkspace(c.Features, data.Rows()), g, gSD, m.Mean, m.Variance, flat)
@@ -118,9 +111,9 @@ func TestAveragingReadsTheScore(t *testing.T) {
 	const rounds = 6
 	c := oneRow(rounds)
 	c.Clip, c.CurvatureFrom, c.CurvatureBound = 0, 0, 0
-	c.Strategy = Averaging{Shards: 4, Fit: Fit{Optimiser: Natural, Steps: 1, LearningRate: 1}}
+	c.Strategy = pvi.Averaging{Shards: 4, Fit: pvi.Fit{Optimiser: pvi.Natural, Steps: 1, LearningRate: 1}}
 	data := dense(c, 3, 200)
-	r := reading{c: c, prior: c.floats(c.prior())}
+	r := reading{c: c, prior: priorOf(c)}
 	for _, o := range observe(t, c, data, rounds, 0) {
 		if err := r.addRound(o); err != nil {
 			t.Fatal(err)
@@ -136,13 +129,13 @@ func TestAveragingReadsTheScore(t *testing.T) {
 		}
 	}
 	c.CurvatureFrom, c.CurvatureBound = rounds+1, 3
-	if err := c.Validate(); !errors.Is(err, ErrConfig) {
-		t.Errorf("curvature rounds: %v, want ErrConfig", err)
+	if err := c.Validate(); !errors.Is(err, pvi.ErrConfig) {
+		t.Errorf("curvature rounds: %v, want pvi.ErrConfig", err)
 	}
 	c.CurvatureFrom, c.CurvatureBound = 0, 0
-	c.Strategy = Averaging{Shards: 4, Fit: Fit{Optimiser: Natural, Steps: 2, LearningRate: 1}}
-	if _, err := c.NoiseAware(nil); !errors.Is(err, ErrUncorrected) {
-		t.Errorf("two steps: %v, want ErrUncorrected", err)
+	c.Strategy = pvi.Averaging{Shards: 4, Fit: pvi.Fit{Optimiser: pvi.Natural, Steps: 2, LearningRate: 1}}
+	if _, err := NoiseAware(c, nil); !errors.Is(err, pvi.ErrUncorrected) {
+		t.Errorf("two steps: %v, want pvi.ErrUncorrected", err)
 	}
 }
 
@@ -154,75 +147,13 @@ func square(v []float64) []float64 {
 	return out
 }
 
-// TestCurvatureRoundsKeepTheState: neither the public state nor a factor changes.
-func TestCurvatureRoundsKeepTheState(t *testing.T) {
-	c := oneRow(2)
-	l := learner(t, c, dense(c, 4, 30), 1)
-	if p := keepsState(t, c, l, 3); slices.Max(p.Update) == 0 {
-		t.Error("the update is empty")
-	}
-}
-
-// keepsState returns what a learner proposes in its first round, under this number, which must change
-// neither the public state nor a factor.
-func keepsState(t *testing.T, c Config, l *Learner, round int) Proposal {
-	t.Helper()
-	state := l.InitialState()
-	p := propose(t, l, round, c.Initial(), state)
-	next, err := c.Fold(round, c.Initial(), p.Update)
-	if err != nil || !slices.Equal(next, c.Initial()) {
-		t.Errorf("state %v, update %v, %v", next, p.Update, err)
-	}
-	before, err := l.factors(state)
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := l.factors(settle(t, l, round, state, p))
-	if err != nil || !slices.EqualFunc(before, after, slices.Equal) {
-		t.Errorf("factors changed, %v", err)
-	}
-	return p
-}
-
-// TestCurvatureSensitivity: one record moves the sum of a curvature round by at most the
-// sensitivity, however large the record is.
-func TestCurvatureSensitivity(t *testing.T) {
-	c := oneRow(2)
-	data := dense(c, 5, 30)
-	limit, err := c.Sensitivity(ReplaceRecord)
-	if err != nil {
-		t.Fatal(err)
-	}
-	most := 0.0
-	for _, factor := range []float64{-30, 0.1, 1e3, 1e200} {
-		other := bayes.Data{X: slices.Clone(data.X), Y: slices.Clone(data.Y)}
-		for j := range c.Features {
-			other.X[7*c.Features+j] *= factor
-		}
-		a, b := learner(t, c, data, 1), learner(t, c, other, 1)
-		for round := 3; round < 3+c.CurvatureSlices(); round++ {
-			pa, pb := propose(t, a, round, c.Initial(), a.InitialState()), propose(t, b, round, c.Initial(),
-				b.InitialState())
-			square := 0.0
-			for i, x := range pa.Update {
-				d := float64(x - pb.Update[i])
-				square += d * d
-			}
-			most = max(most, math.Sqrt(square)/float64(limit))
-		}
-	}
-	if most > 1 || most < 0.05 {
-		t.Errorf("a record moves the sum by %.3f of the sensitivity", most)
-	}
-}
-
 // TestNoiseAwareCovers: with noise that swamps the plain posterior the weights of the data stay
 // within the intervals, in the mean field and in the full family of a linear model.
 func TestNoiseAwareCovers(t *testing.T) {
 	full := clippedLinear(gauss.Full)
 	full.Clip = 0
 	full.Beta = 0
-	for _, c := range []Config{oneRow(12), full} {
+	for _, c := range []pvi.Config{oneRow(12), full} {
 		rounds := 12
 		if c.CurvatureFrom > 0 {
 			rounds += c.CurvatureSlices()
@@ -230,12 +161,12 @@ func TestNoiseAwareCovers(t *testing.T) {
 		data := dense(c, 6, 400)
 		clean := c
 		clean.Clip = 0
-		exact, err := clean.NoiseAware(observe(t, clean, data, rounds, 0))
+		exact, err := NoiseAware(clean, observe(t, clean, data, rounds, 0))
 		if err != nil {
 			t.Fatal(err)
 		}
 		noisy := observe(t, c, data, rounds, 20)
-		q, err := c.NoiseAware(noisy)
+		q, err := NoiseAware(c, noisy)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +185,7 @@ func TestClipHidesTheData(t *testing.T) {
 	c := oneRow(0)
 	c.CurvatureFrom = 0
 	c.CurvatureBound = 0
-	c.Strategy = Dataset{Fit: Fit{Optimiser: Natural, Steps: 1, LearningRate: 1}}
+	c.Strategy = pvi.Dataset{Fit: pvi.Fit{Optimiser: pvi.Natural, Steps: 1, LearningRate: 1}}
 	data := dense(c, 8, 400)
 	for _, clip := range []float64{0.5, 4000} {
 		c.Clip = clip
@@ -262,7 +193,7 @@ func TestClipHidesTheData(t *testing.T) {
 		for i := range trace {
 			trace[i].Parties = 1
 		}
-		q, err := c.NoiseAware(trace)
+		q, err := NoiseAware(c, trace)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,15 +206,15 @@ func TestClipHidesTheData(t *testing.T) {
 // TestUncorrected: methods without a correction say so.
 func TestUncorrected(t *testing.T) {
 	adam := logisticConfig()
-	if _, err := adam.NoiseAware(nil); !errors.Is(err, ErrUncorrected) {
-		t.Errorf("error %v, want ErrUncorrected", err)
+	if _, err := NoiseAware(adam, nil); !errors.Is(err, pvi.ErrUncorrected) {
+		t.Errorf("error %v, want pvi.ErrUncorrected", err)
 	}
 	bad := oneRow(3)
-	bad.Strategy = Perturbation{bad.Strategy.(Virtual).Fit}
-	if err := bad.Validate(); !errors.Is(err, ErrConfig) {
-		t.Errorf("curvature rounds with local noise: %v, want ErrConfig", err)
+	bad.Strategy = pvi.Perturbation{Fit: bad.Strategy.(pvi.Virtual).Fit}
+	if err := bad.Validate(); !errors.Is(err, pvi.ErrConfig) {
+		t.Errorf("curvature rounds with local noise: %v, want pvi.ErrConfig", err)
 	}
-	if _, err := oneRow(3).NoiseAware([]Observation{{Round: 1}}); !errors.Is(err, bayes.ErrShape) {
+	if _, err := NoiseAware(oneRow(3), []Observation{{Round: 1}}); !errors.Is(err, bayes.ErrShape) {
 		t.Errorf("error %v, want ErrShape", err)
 	}
 }
@@ -296,7 +227,7 @@ func TestRoundsWithOthersLeaveTheirNoise(t *testing.T) {
 	data := dense(c, 6, 300)
 	trace := observe(t, c, data, rounds+c.CurvatureSlices(), 5)
 	read := func(trace []Observation) *reading {
-		r := &reading{c: c, prior: c.floats(c.prior())}
+		r := &reading{c: c, prior: priorOf(c)}
 		for _, o := range trace[:rounds] {
 			if err := r.addRound(o); err != nil {
 				t.Fatal(err)
@@ -321,11 +252,11 @@ func TestRoundsWithOthersLeaveTheirNoise(t *testing.T) {
 			}
 		}
 	}
-	if q, err := c.NoiseAware(trace); err != nil || q.SD()[0] <= 0 {
+	if q, err := NoiseAware(c, trace); err != nil || q.SD()[0] <= 0 {
 		t.Errorf("%v, %v", q, err)
 	}
 	trace = trace[:others]
-	if _, err := c.NoiseAware(trace); err == nil {
+	if _, err := NoiseAware(c, trace); err == nil {
 		t.Error("a posterior without an observation")
 	}
 }
@@ -334,11 +265,11 @@ func TestRoundsWithOthersLeaveTheirNoise(t *testing.T) {
 // with themselves: each has its own noise and what all rounds before left in the state.
 func TestCovarianceIsThatOfTheLoads(t *testing.T) {
 	const rounds, others = 40, 3
-	for _, factors := range []Factors{FactorsTied, FactorsNoisy} {
+	for _, factors := range []pvi.Factors{pvi.FactorsTied, pvi.FactorsNoisy} {
 		c := oneRow(rounds)
 		c.Beta, c.Factors = 0.3, factors
-		if factors == FactorsNoisy {
-			c = as(c, NameDataset, func(p *Params) { p.Local = true })
+		if factors == pvi.FactorsNoisy {
+			c.Strategy = pvi.Dataset{Fit: c.Strategy.(pvi.Virtual).Fit, Local: true}
 		}
 		r := reading{c: c}
 		rnd := rand.New(rand.NewPCG(1, 2))
@@ -350,15 +281,15 @@ func TestCovarianceIsThatOfTheLoads(t *testing.T) {
 				r.variances = append(r.variances, rnd.ExpFloat64())
 			}
 		}
-		if c.released() != (factors == FactorsNoisy) {
-			t.Fatalf("%v: released: %t", factors, c.released())
+		if c.Released() != (factors == pvi.FactorsNoisy) {
+			t.Fatalf("%v: released: %t", factors, c.Released())
 		}
 		n := len(r.points)
 		loads, want := mat.NewDense(n, rounds, nil), mat.NewSymDense(n, nil)
 		for s, at := range r.rounds {
 			loads.Set(s, at, math.Sqrt(r.variances[s])/r.whole(s))
 			for j := range at {
-				if !c.released() {
+				if !c.Released() {
 					loads.Set(s, j, (1-c.Beta)*r.moved[j]/r.whole(s))
 				}
 			}
@@ -387,7 +318,7 @@ func TestSparse(t *testing.T) {
 		for i := range trace {
 			trace[i].Set = k.sets[i%len(k.sets)]
 		}
-		q, err := c.NoiseAware(trace)
+		q, err := NoiseAware(c, trace)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -397,7 +328,7 @@ func TestSparse(t *testing.T) {
 		for i := range trace[rounds:] { // everybody is in the curvature rounds
 			trace[rounds+i].Set = []int{0, 1, 2}
 		}
-		if got := c.sparse(trace); got != k.sparse {
+		if got := sparse(c, trace); got != k.sparse {
 			t.Errorf("sets %v: sparse is %v", k.sets, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package pvi
+package reading
 
 import (
 	"math"
@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"choir/learn/pvi"
 )
 
 // attendance is which parties the rounds of a trace count. A party that a round does not count is in the
@@ -22,9 +24,9 @@ type attendance struct {
 	totals [][]float64 // by observation and party: the weight of its best factors, relative to all
 }
 
-// attendance returns nil if every round counts all parties that any one counts, and nothing of others is
-// in the state.
-func (c Config) attendance(trace []Observation) *attendance {
+// attended is the attendance of a trace: nil if every round counts all parties that any one counts, and
+// nothing of others is in the state.
+func attended(c pvi.Config, trace []Observation) *attendance {
 	parties := 0
 	for _, o := range trace {
 		parties = max(parties, len(o.Shares), o.Parties+o.Absent)
@@ -50,8 +52,8 @@ func (c Config) attendance(trace []Observation) *attendance {
 		row := t.row(o)
 		if o.Round <= c.Learning(o.Round) {
 			t.counted = append(t.counted, row)
-			damping := math.Ldexp(float64(c.dampingUnits(o.Round)), -int(c.DampingBits))
-			t.moved = append(t.moved, damping*c.climbed(o.Round))
+			damping := dampingOf(c, o.Round)
+			t.moved = append(t.moved, damping*climbed(c, o.Round))
 		}
 		for k, known := range t.known {
 			complete = complete && (o.Others || row[k] || !known)
@@ -64,7 +66,7 @@ func (c Config) attendance(trace []Observation) *attendance {
 }
 
 // strangers reports whether a party that no round counts has its share of the start in the state.
-func (t *attendance) strangers(c Config) bool {
+func (t *attendance) strangers(c pvi.Config) bool {
 	any := false
 	for k, known := range t.known {
 		any = any || !known && t.declared[k] > 0

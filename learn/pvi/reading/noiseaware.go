@@ -1,7 +1,6 @@
-package pvi
+package reading
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -12,10 +11,8 @@ import (
 	"choir/learn/gauss"
 	"choir/learn/noiseaware"
 	"choir/learn/noiseaware/newton"
+	"choir/learn/pvi"
 )
-
-// ErrUncorrected: no posterior that counts the privacy noise is known for the method.
-var ErrUncorrected = errors.New("no correction for the privacy noise is known")
 
 // Observation is what a round revealed, and its known noise.
 type Observation struct {
@@ -47,36 +44,11 @@ type Observation struct {
 
 // noise is the variance of the noise on Sum and on what the state has of absent parties. A released
 // factor is a mean of its party's releases, so that its noise is at most that of one.
-func (o Observation) noise(c Config) float64 {
-	if !c.released() || o.Parties == 0 {
+func (o Observation) noise(c pvi.Config) float64 {
+	if !c.Released() || o.Parties == 0 {
 		return o.Variance
 	}
 	return o.Variance * (1 + float64(o.Absent)/float64(o.Parties))
-}
-
-// uncorrected is why NoiseAware has no posterior for a configuration; empty if it has.
-func (c Config) uncorrected() string {
-	p := c.params()
-	switch {
-	case c.Model == bayes.BNN || c.Model == bayes.External:
-		return "the model is not linear in its weights"
-	case c.climbs(), c.name() == NameAnalytic && p.Sampling == SamplingNone:
-		return ""
-	case c.name() == NameOptimisation || c.name() == NameHybrid:
-		return fmt.Sprintf(`strategy %q with another optimiser than "natural"`, c.name())
-	case c.name() == NameAnalytic:
-		return fmt.Sprintf("strategy %q with samples of records", c.name())
-	case !c.traits().sharded && c.name() != NameDataset && c.name() != NamePerturbation:
-		return fmt.Sprintf("strategy %q", c.name())
-	case c.Factors == FactorsNoisy && !p.Local:
-		return "noise in private factors"
-	case c.newton():
-		return ""
-	case c.Model == bayes.Logistic && (p.Optimiser != Natural || p.LearningRate != 1),
-		c.Model == bayes.Logistic && c.name() == NameAveraging && p.Steps > 1: // the second is at its own point
-		return "local optimiser steps that may stop before the optimum"
-	}
-	return ""
 }
 
 // NoiseAware returns the posterior that counts the noise on the revealed sums, given all
@@ -93,18 +65,18 @@ func (c Config) uncorrected() string {
 //
 // observes the likelihood's natural parameters at a public point with known noise, whether
 // or not the run has converged.
-func (c Config) NoiseAware(trace []Observation) (*bayes.Posterior, error) {
-	if why := c.uncorrected(); why != "" {
-		return nil, fmt.Errorf("%w: %s", ErrUncorrected, why)
+func NoiseAware(c pvi.Config, trace []Observation) (*bayes.Posterior, error) {
+	if err := c.Corrected(); err != nil {
+		return nil, err
 	}
-	if c.newton() {
-		return c.stepsPosterior(trace)
+	if c.Strategy.Params().Optimiser == pvi.Newton {
+		return stepsPosterior(c, trace)
 	}
-	if c.climbs() {
-		return c.climbingPosterior(trace)
+	if c.Climbs() {
+		return climbingPosterior(c, trace)
 	}
-	r := reading{c: c, prior: c.floats(c.prior()), scales: c.scales(trace), sparse: c.sparse(trace),
-		attendance: c.attendance(trace)}
+	r := reading{c: c, prior: priorOf(c), scales: scalesOf(c, trace), sparse: sparse(c, trace),
+		attendance: attended(c, trace)}
 	for _, o := range trace {
 		if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() {
 			return nil, fmt.Errorf("observation of round %d: %w", o.Round, bayes.ErrShape)
@@ -112,7 +84,7 @@ func (c Config) NoiseAware(trace []Observation) (*bayes.Posterior, error) {
 		var err error
 		switch {
 		case c.ResidualRound(o.Round):
-		case c.curvatureRound(o.Round):
+		case c.CurvatureRound(o.Round):
 			err = r.addCurvature(o)
 		default:
 			err = r.addRound(o)
@@ -130,7 +102,7 @@ func (c Config) NoiseAware(trace []Observation) (*bayes.Posterior, error) {
 			return nil, err
 		}
 	}
-	if r.alone != nil || q.Measured() == nil || !c.scores() {
+	if r.alone != nil || q.Measured() == nil || c.PrecisionUnit == 0 {
 		return r.sure(q)
 	}
 	return r.again(trace, q)
@@ -145,9 +117,24 @@ func (r *reading) solved() (*bayes.Posterior, error) {
 	return r.c.Likelihood().With(m, single, r.rare)
 }
 
+// priorOf is the prior in natural parameters: what a run without a start of its factors starts with.
+func priorOf(c pvi.Config) []float64 {
+	c.StartPrecision, c.StartSpread = 0, 0
+	return c.Reals(c.Initial())
+}
+
+func spaceOf(c pvi.Config) gauss.Space {
+	return gauss.Space{Family: c.Family, Features: c.Weights()}
+}
+
+// dampingOf is a round's damping on the grid.
+func dampingOf(c pvi.Config, round int) float64 {
+	return math.Ldexp(float64(c.DampingUnits(round)), -int(c.DampingBits))
+}
+
 // reading is a trace in real numbers.
 type reading struct {
-	c          Config
+	c          pvi.Config
 	prior      []float64
 	scales     noiseaware.Scales
 	attendance *attendance // nil: every round counts all parties
@@ -192,18 +179,13 @@ type reading struct {
 // addRound adds a round of learning.
 func (r *reading) addRound(o Observation) error {
 	c := r.c
-	raw := c.floats(o.Raw)
-	repaired, _, err := c.repair(o.Raw)
+	public, err := c.Posterior(o.Raw)
 	if err != nil {
 		return err
 	}
-	q := c.floats(repaired)
-	m, err := c.space().Moments(q)
-	if err != nil {
-		return err
-	}
+	raw, q, m := c.Reals(o.Raw), public.Natural(), public.Moments()
 	unit := math.Ldexp(1, -int(c.FracBits))
-	damping := math.Ldexp(float64(c.dampingUnits(o.Round)), -int(c.DampingBits))
+	damping := dampingOf(c, o.Round)
 	r.moved = append(r.moved, damping*math.Sqrt(o.Variance)*unit)
 	r.reach += damping
 	r.follow(m.Mean, m.Variance, q, o.Variance*unit*unit/float64(max(o.Parties, 1)))
@@ -211,11 +193,9 @@ func (r *reading) addRound(o Observation) error {
 		return nil
 	}
 	natural, own := make([]float64, len(raw)), make([]float64, len(raw))
-	sum := o.Sum
-	if c.scores() {
-		if sum, err = c.fromScores(o.Round, o.Raw, o.Sum); err != nil {
-			return err
-		}
+	sum, err := c.NaturalSum(o.Round, o.Raw, o.Sum)
+	if err != nil {
+		return err
 	}
 	for i, x := range sum {
 		own[i] = float64(x) * unit
@@ -243,16 +223,12 @@ func (r *reading) addCurvature(o Observation) error {
 		return nil
 	}
 	c := r.c
-	repaired, _, err := c.repair(o.Raw)
+	public, err := c.Posterior(o.Raw)
 	if err != nil {
 		return err
 	}
-	m, err := c.space().Moments(c.floats(repaired))
-	if err != nil {
-		return err
-	}
-	r.spread = m.Variance
-	r.at = m.Mean
+	r.at = public.Moments().Mean
+	r.spread = public.Moments().Variance
 	share := r.attendance.share(o)
 	r.records = o.Records / share
 	r.curved = o.Parties
@@ -263,14 +239,14 @@ func (r *reading) addCurvature(o Observation) error {
 		r.counts = make([]float64, n)
 		r.entryVar = make([]float64, n)
 	}
-	unit := math.Ldexp(1, -int(c.FracBits)) / c.curvatureScale()
-	if p := c.params(); c.climbs() { // the update is the mean of the steps' sums over samples
+	from, scale := c.CurvatureSlice(o.Round)
+	unit := math.Ldexp(1, -int(c.FracBits)) / scale
+	if p := c.Strategy.Params(); c.Climbs() { // the update is the mean of the steps' sums over samples
 		o.Variance /= float64(p.Steps)
-		if p.Sampling != SamplingNone {
+		if p.Sampling != pvi.SamplingNone {
 			o.Variance /= p.SampleRate * p.SampleRate
 		}
 	}
-	from := c.sliceStart(o.Round)
 	r.slices = append(r.slices, slice{from, share, r.attendance.row(o)})
 	for i := 0; i < c.Dim() && from+i < n; i++ {
 		r.entries[from+i] += float64(o.Sum[i]) * unit
@@ -325,7 +301,7 @@ func (r *reading) posterior() (m, single *gauss.Moments, err error) {
 // score is the noisy gradient of the log-likelihood at the point of a round: the linear part
 // minus the precision times the point.
 func (r *reading) score(s int) []float64 {
-	space := r.c.space()
+	space := spaceOf(r.c)
 	out := append([]float64(nil), r.naturals[s][:space.Features]...)
 	m := mat.NewVecDense(space.Features, r.points[s])
 	var pull mat.VecDense
@@ -338,7 +314,7 @@ func (r *reading) score(s int) []float64 {
 // that private factors lack. Released factors have the noise that the state has.
 func (r *reading) covariance() *mat.SymDense {
 	n := len(r.points)
-	if r.attendance != nil && r.c.released() {
+	if r.attendance != nil && r.c.Released() {
 		return r.attendance.noise(r.rounds, r.sides, r.each)
 	}
 	k := mat.NewSymDense(n, nil)
@@ -360,7 +336,7 @@ func (r *reading) covariance() *mat.SymDense {
 
 // kept is the standard deviation of what the noise of a round adds to every later observation.
 func (r *reading) kept(round int) float64 {
-	if r.c.released() {
+	if r.c.Released() {
 		return 0
 	}
 	return (1 - r.c.Beta) * r.moved[round]
@@ -380,7 +356,7 @@ func (r *reading) noise(k *mat.SymDense, weights []float64) []float64 {
 			}
 			for i := range out {
 				own := r.points[s][i] * r.points[t][i]
-				if r.c.scores() {
+				if r.c.PrecisionUnit > 0 {
 					own = 0
 				}
 				if r.c.Family == gauss.Full {
@@ -402,7 +378,7 @@ func (r *reading) curvature() (noiseaware.Curvature, bool) {
 		k := r.covariance()
 		out := noiseaware.Curvature{Matrix: mat.NewSymDense(d, nil)}
 		for s := range n {
-			p := r.c.space().Precision(r.naturals[s])
+			p := spaceOf(r.c).Precision(r.naturals[s])
 			p.ScaleSym(1/float64(n), p)
 			out.Matrix.AddSym(out.Matrix, p)
 		}

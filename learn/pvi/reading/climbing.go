@@ -1,6 +1,7 @@
-package pvi
+package reading
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -10,6 +11,7 @@ import (
 	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/noiseaware"
+	"choir/learn/pvi"
 )
 
 // climbing is a trace of rounds of natural-gradient steps with noise at every party.
@@ -32,24 +34,19 @@ type climbing struct {
 	lacks     []float64   // by round: the share of the parties' best factors that it does not have
 }
 
-// climbs reports whether parties take noisy natural-gradient steps.
-func (c Config) climbs() bool {
-	return (c.name() == NameOptimisation || c.name() == NameHybrid) && c.params().Optimiser == Natural
-}
-
 // climbingPosterior is NoiseAware of noisy natural-gradient steps.
-func (c Config) climbingPosterior(trace []Observation) (*bayes.Posterior, error) {
-	r := climbing{reading: reading{c: c, prior: c.floats(c.prior()), scales: c.scales(trace),
-		attendance: c.attendance(trace)}}
+func climbingPosterior(c pvi.Config, trace []Observation) (*bayes.Posterior, error) {
+	r := climbing{reading: reading{c: c, prior: priorOf(c), scales: scalesOf(c, trace),
+		attendance: attended(c, trace)}}
 	for _, o := range trace {
 		if len(o.Raw) != c.Dim() || len(o.Sum) != c.Dim() {
 			return nil, fmt.Errorf("observation of round %d: %w", o.Round, bayes.ErrShape)
 		}
 		add := r.add
 		switch {
-		case c.curvatureRound(o.Round):
+		case c.CurvatureRound(o.Round):
 			add = r.addCurvature
-		case o.Others || o.Round == 1 && c.name() == NameHybrid:
+		case o.Others || o.Round == 1 && c.Strategy.Name() == pvi.NameHybrid:
 			add = r.pass
 		}
 		if err := add(o); err != nil {
@@ -77,7 +74,7 @@ func (r *climbing) posterior() (m, single *gauss.Moments, err error) {
 		m, single = at.Kept()
 		return m, single, nil
 	}
-	if p := r.c.params(); p.Sampling != SamplingNone {
+	if p := r.c.Strategy.Params(); p.Sampling != pvi.SamplingNone {
 		curvature.SD = math.Hypot(curvature.SD, r.sampled(curvature.Matrix, p))
 	}
 	t := noiseaware.Trace{Prior: r.c.PriorPrecision, Scales: r.scales, Points: r.points, Scores: r.scores,
@@ -108,7 +105,7 @@ func (r *climbing) posterior() (m, single *gauss.Moments, err error) {
 
 // sampled is the standard deviation of the samples' error on an entry of the curvature, for records
 // of about the same length.
-func (r *climbing) sampled(h *mat.SymDense, p Params) float64 {
+func (r *climbing) sampled(h *mat.SymDense, p pvi.Params) float64 {
 	square, least := 0.0, r.counts[0]
 	for i := range r.c.Weights() {
 		square += h.At(i, i) * h.At(i, i) / float64(r.c.Weights())
@@ -124,12 +121,12 @@ func (r *climbing) sampled(h *mat.SymDense, p Params) float64 {
 
 // add adds a round of steps.
 func (r *climbing) add(o Observation) error {
-	c, p := r.c, r.c.params()
+	c, p := r.c, r.c.Strategy.Params()
 	raw, q, err := r.open(o)
 	if err != nil {
 		return err
 	}
-	d := c.Weights()
+	d, sdUnit := c.Weights(), cmp.Or(p.SDUnit, 1)
 	path, weights, moved := r.path(q, o)
 	unit := math.Ldexp(1, -int(c.FracBits))
 	s := side{whole: 1}
@@ -137,7 +134,7 @@ func (r *climbing) add(o Observation) error {
 		s = r.attendance.side(len(r.publics) - 1)
 	}
 	v := o.noise(c) * unit * unit * floats.Dot(weights, weights) / (s.whole * s.whole)
-	if p.Sampling != SamplingNone {
+	if p.Sampling != pvi.SamplingNone {
 		v /= p.SampleRate * p.SampleRate
 		r.sampling = append(r.sampling, floats.Dot(weights, weights)*(1-p.SampleRate)/p.SampleRate/s.whole)
 	}
@@ -158,11 +155,11 @@ func (r *climbing) add(o Observation) error {
 		}
 		spread[i] = -1 / (2 * q[d+i])
 		precision[i] = -2 * natural[d+i]
-		doubt[i] = v / (p.sdUnit() * p.sdUnit() * spread[i] * spread[i])
+		doubt[i] = v / (sdUnit * sdUnit * spread[i] * spread[i])
 		score[i] = natural[i] - precision[i]*point[i]
 		noise[i] = v/spread[i] + doubt[i]*wide
 	}
-	r.dampings = append(r.dampings, moved*math.Ldexp(float64(c.dampingUnits(o.Round)), -int(c.DampingBits)))
+	r.dampings = append(r.dampings, moved*dampingOf(c, o.Round))
 	r.points = append(r.points, point)
 	r.spreads = append(r.spreads, spread)
 	r.all = max(r.all, o.Records)
@@ -182,29 +179,28 @@ func (r *climbing) pass(o Observation) error {
 
 // open keeps the public posterior of a round of learning, and returns it with the state.
 func (r *climbing) open(o Observation) (raw, q []float64, err error) {
-	repaired, _, err := r.c.repair(o.Raw)
+	public, err := r.c.Posterior(o.Raw)
 	if err != nil {
 		return nil, nil, err
 	}
-	q = r.c.floats(repaired)
-	r.publics = append(r.publics, q)
-	return r.c.floats(o.Raw), q, nil
+	r.publics = append(r.publics, public.Natural())
+	return r.c.Reals(o.Raw), public.Natural(), nil
 }
 
 // climbed is the share of the way to their best factors that the parties of a round of learning go, before
 // damping.
-func (c Config) climbed(round int) float64 {
-	if !c.climbs() || c.name() == NameHybrid && round == 1 {
+func climbed(c pvi.Config, round int) float64 {
+	if !c.Climbs() || c.Strategy.Name() == pvi.NameHybrid && round == 1 {
 		return 1
 	}
-	p := c.params()
+	p := c.Strategy.Params()
 	return 1 - math.Pow(1-p.LearningRate, float64(p.Steps))
 }
 
 // path returns the means at which the parties take their steps, on average, with the steps' weights,
 // and the share of the way to their best factors that a round goes.
 func (r *climbing) path(q []float64, o Observation) (means [][]float64, weights []float64, moved float64) {
-	c, p := r.c, r.c.params()
+	c, p := r.c, r.c.Strategy.Params()
 	d, steps := c.Weights(), p.Steps
 	left := 1.0
 	for range steps {
@@ -234,7 +230,7 @@ func (r *climbing) settled() noiseaware.Diagonal {
 	if r.c.Model == bayes.Linear {
 		weights = r.surest()
 	}
-	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scales: r.scales, Floor: r.c.predictedFloor(),
+	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scales: r.scales, Floor: predictedFloor(r.c),
 		Scores:    make([]float64, d),
 		Precision: make([]float64, d), Point: make([]float64, d), ScoreNoise: make([]float64, d),
 		PrecisionNoise: make([]float64, d)}

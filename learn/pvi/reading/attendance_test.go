@@ -1,4 +1,4 @@
-package pvi
+package reading
 
 import (
 	"math"
@@ -7,16 +7,17 @@ import (
 	"testing"
 
 	"choir/learn/bayes"
+	"choir/learn/pvi"
 )
 
 // attend runs parties that count in the rounds that sets name, from 0, with noise of this standard deviation
 // on every contribution, and returns what rounds revealed.
-func attend(t *testing.T, c Config, parts []bayes.Data, shares []float64, sets [][]int,
+func attend(t *testing.T, c pvi.Config, parts []bayes.Data, shares []float64, sets [][]int,
 	sd float64) []Observation {
 	t.Helper()
 	r := rand.New(rand.NewPCG(9, 10))
 	units := sd * math.Ldexp(1, int(c.FracBits))
-	var learners []*Learner
+	var learners []*pvi.Learner
 	var states [][]byte
 	records := 0
 	for k, d := range parts {
@@ -29,11 +30,7 @@ func attend(t *testing.T, c Config, parts []bayes.Data, shares []float64, sets [
 	for s, set := range sets {
 		sum, counted := make([]int64, c.Dim()), 0.0
 		for _, k := range set {
-			p := propose(t, learners[k], s+1, raw, states[k])
-			if err := addInto(sum, p.Update); err != nil {
-				t.Fatal(err)
-			}
-			states[k] = settle(t, learners[k], s+1, states[k], p)
+			states[k] = add(t, sum, learners[k], s+1, raw, states[k])
 			counted += shares[k]
 		}
 		for i := range sum {
@@ -42,11 +39,7 @@ func attend(t *testing.T, c Config, parts []bayes.Data, shares []float64, sets [
 		trace = append(trace, Observation{Round: s + 1, Raw: raw, Sum: sum, Parties: len(set),
 			Absent: len(parts) - len(set), Set: set, Variance: units * units * float64(len(set)),
 			Shares: shares, Records: float64(records) * counted})
-		next, err := c.Fold(s+1, raw, sum)
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw = next
+		raw = fold(t, c, s+1, raw, sum)
 	}
 	return trace
 }
@@ -64,7 +57,7 @@ func TestAbsentPartiesAreMixtures(t *testing.T) {
 		d := dense(c, 3, 40)
 		twice := bayes.Data{X: slices.Concat(d.X, d.X), Y: slices.Concat(d.Y, d.Y)}
 		trace := attend(t, c, []bayes.Data{d, twice, d, d}, []float64{0.2, 0.4, 0.2, 0.2}, sets, 0)
-		r := reading{c: c, prior: c.floats(c.prior()), attendance: c.attendance(trace)}
+		r := reading{c: c, prior: priorOf(c), attendance: attended(c, trace)}
 		own := c
 		own.Beta = 0
 		own.StartPrecision = 0
@@ -75,9 +68,10 @@ func TestAbsentPartiesAreMixtures(t *testing.T) {
 			if err := r.addRound(o); err != nil {
 				t.Fatal(err)
 			}
-			p := propose(t, all, 1, o.Raw, all.InitialState())
+			sum := make([]int64, c.Dim())
+			add(t, sum, all, 1, o.Raw, all.InitialState())
 			best = append(best, nil)
-			for _, x := range p.Update {
+			for _, x := range sum {
 				best[s] = append(best[s], math.Ldexp(float64(x), -int(c.FracBits)))
 			}
 			for i, got := range r.naturals[s] {
@@ -105,11 +99,11 @@ func TestAttendanceErrors(t *testing.T) {
 	for i := range trace {
 		trace[i].Shares = []float64{0.5, 0.5}
 	}
-	if a := c.attendance(trace); a != nil {
+	if a := attended(c, trace); a != nil {
 		t.Errorf("a party that no round of learning counts is in %+v", a)
 	}
 	c.CurvatureFrom = 4
-	a := c.attendance(trace)
+	a := attended(c, trace)
 	for s := range 3 {
 		a.side(s)
 	}
@@ -122,7 +116,7 @@ func TestAttendanceErrors(t *testing.T) {
 	for i := range trace {
 		trace[i].Set = []int{0, 1}
 	}
-	if a := c.attendance(trace); a != nil {
+	if a := attended(c, trace); a != nil {
 		t.Errorf("full attendance is %+v", a)
 	}
 }
@@ -151,7 +145,7 @@ func TestRarelyCounted(t *testing.T) {
 		}
 		sets = append(sets, set)
 	}
-	q, err := c.NoiseAware(attend(t, c, parts, shares, sets, 2))
+	q, err := NoiseAware(c, attend(t, c, parts, shares, sets, 2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +162,7 @@ func TestRarelyCounted(t *testing.T) {
 }
 
 // logits are records of a logistic model with the weights 1.5, -1, 0 and 0.5.
-func logits(c Config, seed uint64, n int) bayes.Data {
+func logits(c pvi.Config, seed uint64, n int) bayes.Data {
 	d := dense(c, seed, n)
 	r := rand.New(rand.NewPCG(seed, 4))
 	for i := range d.Y {

@@ -1,12 +1,13 @@
 //go:build !race
 
-package pvi
+package reading
 
 import (
 	"math/rand/v2"
 	"testing"
 
 	"choir/learn/bayes"
+	"choir/learn/pvi"
 )
 
 // TestColumnsThatBelongTogether: where a factor with a few values is in many columns, the posterior
@@ -42,7 +43,7 @@ func TestColumnsThatBelongTogether(t *testing.T) {
 }
 
 // together holds the posterior that counts the noise to the public one.
-func together(t *testing.T, c Config, data bayes.Data, rounds int, sd float64) {
+func together(t *testing.T, c pvi.Config, data bayes.Data, rounds int, sd float64) {
 	t.Helper()
 	trace := observe(t, c, data, rounds, sd)
 	for i := range trace {
@@ -57,7 +58,7 @@ func together(t *testing.T, c Config, data bayes.Data, rounds int, sd float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	aware, err := c.NoiseAware(trace)
+	aware, err := NoiseAware(c, trace)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,17 @@
-package pvi
+package reading
 
-import "choir/learn/gauss"
+import (
+	"choir/learn/gauss"
+	"choir/learn/pvi"
+)
 
 // hidden reports whether the clips of a party's whole updates hide the likelihood: what the sums
 // show, without its noise, is more than half of what the parties' factors can have moved. The
 // factors are then where the clips left them, and hold little of the data.
 func (r *reading) hidden() bool {
 	c := r.c
-	updates := !c.traits().records && (c.params().Shards == 1 || c.name() == NameAveraging) && c.Clip > 0
+	name, whole := c.Strategy.Name(), c.Strategy.Params().Shards == 1
+	updates := name != pvi.NameAnalytic && (whole || name == pvi.NameAveraging) && c.Clip > 0
 	if c.Family != gauss.MeanField || !updates || r.parties == 0 {
 		return false
 	}

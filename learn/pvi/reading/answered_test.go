@@ -1,4 +1,4 @@
-package pvi
+package reading
 
 import (
 	"math"
@@ -7,13 +7,14 @@ import (
 
 	"choir/learn/bayes"
 	"choir/learn/gauss"
+	"choir/learn/pvi"
 )
 
 // shortened is a reading of rounds of linear regression whose sums are a share of what the state lacks of the
 // precision 2n and the linear part 2n/10 of each weight, with noise of a standard deviation of 20.
 func shortened(share, start float64, r *rand.Rand) *reading {
 	const d, n, rounds, damping, noise = 10, 500, 40, 0.05, 20.0
-	c := Config{Model: bayes.Linear, Family: gauss.MeanField, Features: d, NoiseSD: math.Sqrt(0.5), Clip: 1,
+	c := pvi.Config{Model: bayes.Linear, Family: gauss.MeanField, Features: d, NoiseSD: math.Sqrt(0.5), Clip: 1,
 		PriorPrecision: 1}
 	out := &reading{c: c, all: n}
 	state := make([]float64, 2*d)

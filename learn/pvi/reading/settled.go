@@ -1,4 +1,4 @@
-package pvi
+package reading
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"choir/learn/bayes"
 	"choir/learn/gauss"
 	"choir/learn/noiseaware"
+	"choir/learn/pvi"
 )
 
 // eachWeight is the posterior of each weight by itself. Of the slopes of classes by shards it keeps
@@ -16,10 +17,10 @@ import (
 // less.
 func (r *reading) eachWeight() (m, single *gauss.Moments) {
 	at := r.settled()
-	if r.c.Model == bayes.Linear && r.c.traits().sharded && !r.c.params().Local {
+	if r.c.Model == bayes.Linear && r.c.Strategy.Name().Sharded() && !r.c.Strategy.Params().Local {
 		r.alone = &at
 	}
-	if r.c.Model != bayes.Logistic || !r.c.traits().sharded {
+	if r.c.Model != bayes.Logistic || !r.c.Strategy.Name().Sharded() {
 		return at.Posterior()
 	}
 	at.Answered = r.left(at)
@@ -60,7 +61,7 @@ func (r *reading) left(at noiseaware.Diagonal) float64 {
 
 // predictedFloor is the least precision of the public posterior of classes, for predictions. Weights of a
 // linear model have public scales for that.
-func (c Config) predictedFloor() float64 {
+func predictedFloor(c pvi.Config) float64 {
 	if c.Model == bayes.Linear {
 		return 0
 	}
@@ -85,7 +86,7 @@ func (r *reading) settled() noiseaware.Diagonal {
 	share := r.answered()
 	weights := r.settling(share)
 	d := r.c.Weights()
-	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scales: r.scales, Floor: r.c.predictedFloor(),
+	out := noiseaware.Diagonal{Prior: r.c.PriorPrecision, Scales: r.scales, Floor: predictedFloor(r.c),
 		Scores: make([]float64, d), Precision: make([]float64, d), Point: make([]float64, d),
 		Origin: make([]float64, d)}
 	for s, w := range weights {
@@ -100,7 +101,7 @@ func (r *reading) settled() noiseaware.Diagonal {
 	v, errors := mat.Inner(w, r.covariance(), w)+r.louder(weights, share), r.lacking(weights)
 	for i := range d {
 		score, precision := v, 4*v
-		if u := r.c.PrecisionUnit; r.c.scores() { // the way back to linear parts brings a precision's noise
+		if u := r.c.PrecisionUnit; u > 0 { // the way back to linear parts brings a precision's noise
 			precision /= u * u
 			score += out.Point[i] * out.Point[i] * precision
 		}

@@ -1,4 +1,4 @@
-package pvi
+package reading
 
 import (
 	"math"
@@ -16,10 +16,14 @@ func TestLawOfRecordsAddsUp(t *testing.T) {
 	c.Clip = 0.15
 	data := dense(c, 3, 200)
 	l := learner(t, c, data, 1)
-	if p := propose(t, l, 1, c.Initial(), l.InitialState()); p.ClippedFraction < 0.6 {
+	p, err := l.Propose(t.Context(), 1, c.Initial(), l.InitialState())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.ClippedFraction < 0.6 {
 		t.Fatalf("%.2f of the terms are cut", p.ClippedFraction)
 	}
-	r := reading{c: c, prior: c.floats(c.prior()), records: float64(data.Rows())}
+	r := reading{c: c, prior: priorOf(c), records: float64(data.Rows())}
 	for _, o := range observe(t, c, data, rounds, 0) {
 		if err := r.addRound(o); err != nil {
 			t.Fatal(err)

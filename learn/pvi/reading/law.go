@@ -1,4 +1,4 @@
-package pvi
+package reading
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 
 	"choir/learn/bayes"
 	"choir/learn/noiseaware"
+	"choir/learn/pvi"
 )
 
 // cutRecords is what records of a logistic model leave in rounds whose terms are a clipped update of one
@@ -23,13 +24,13 @@ type cutRecords struct {
 // recorded is what records leave, where terms are single records'.
 func (r *reading) recorded() *cutRecords {
 	c := r.c
-	if c.Model != bayes.Logistic || c.name() != NameVirtual || c.params().ShardRows != 1 || c.Clip == 0 ||
-		r.records == 0 || c.Beta != 0 {
+	single := c.Strategy.Name() == pvi.NameVirtual && c.Strategy.Params().ShardRows == 1
+	if c.Model != bayes.Logistic || !single || c.Clip == 0 || r.records == 0 || c.Beta != 0 {
 		return nil
 	}
 	k := &cutRecords{r: r, attendance: r.attendance, start: c.StartPrecision / r.records}
 	if k.attendance == nil {
-		if c.released() {
+		if c.Released() {
 			return nil
 		}
 		k.attendance = r.together()

@@ -1,13 +1,14 @@
-package pvi
+package reading
 
 import (
 	"choir/learn/bayes"
 	"choir/learn/noiseaware"
+	"choir/learn/pvi"
 )
 
-// scales are what the last round's observation expects of weights, of linear regression alone: for classes
+// scalesOf are what the last round's observation expects of weights, of linear regression alone: for classes
 // a scale below the prior's lost where few weights are large.
-func (c Config) scales(trace []Observation) noiseaware.Scales {
+func scalesOf(c pvi.Config, trace []Observation) noiseaware.Scales {
 	if c.Model != bayes.Linear || len(trace) == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package pvi
+package reading
 
 import (
 	"gonum.org/v1/gonum/floats"
@@ -36,7 +36,7 @@ func (r *reading) mixture(natural []float64) (point, spread []float64) {
 
 // separate takes what is public of absent parties' factors out of a left side, over its share of the records.
 func (r *reading) separate(natural []float64, s side) {
-	addStart(r.c.space(), natural, -s.start*r.c.StartPrecision, r.c.StartSpread)
+	r.c.AddStart(natural, -s.start)
 	for j, w := range s.tied {
 		if w != 0 {
 			floats.AddScaled(natural, -w, r.publics[j])

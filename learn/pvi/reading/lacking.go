@@ -1,4 +1,4 @@
-package pvi
+package reading
 
 import (
 	"math"
@@ -7,21 +7,22 @@ import (
 
 	"choir/learn/bayes"
 	"choir/learn/noiseaware"
+	"choir/learn/pvi"
 )
 
 // tellsWho reports whether an observation is of a round of learning by known parties.
-func (c Config) tellsWho(o Observation) bool {
+func tellsWho(c pvi.Config, o Observation) bool {
 	return o.Set != nil && !o.Others && o.Round <= c.Learning(o.Round)
 }
 
 // sparse reports whether, of the parties that some round counts, the rounds of learning count less than
 // half on average. Most factors in a sum are then from points of earlier rounds, and have hardly moved as
 // far as their clips let them.
-func (c Config) sparse(trace []Observation) bool {
+func sparse(c pvi.Config, trace []Observation) bool {
 	parties := map[int]bool{}
 	counted, rounds := 0, 0
 	for _, o := range trace {
-		if !c.tellsWho(o) {
+		if !tellsWho(c, o) {
 			continue
 		}
 		rounds++
