@@ -177,6 +177,9 @@ func (e exporter) outcome(end error) *Outcome {
 	return o
 }
 
+// results are the kinds of messages that end a round.
+var results = []protocol.Kind{protocol.KindResult, protocol.KindMixResult}
+
 // settled is the last round whose result a store has: a party's record, or the last result in the
 // aggregator's transcript.
 func settled(s protocol.BoundPlan, store protocol.View) uint32 {
@@ -185,11 +188,20 @@ func settled(s protocol.BoundPlan, store protocol.View) uint32 {
 	}
 	for _, key := range slices.Backward(store.Keys("transcript/")) {
 		b := store.Get(key)
-		if len(b) == 0 || protocol.Kind(b[0]) != protocol.KindResult {
+		if len(b) == 0 || !slices.Contains(results, protocol.Kind(b[0])) {
 			continue
 		}
-		if _, m, err := s.Receive(b); err == nil {
-			if r, ok := m.(*protocol.Result); ok && r.Outcome != protocol.OutcomeVoid {
+		_, m, err := s.Receive(b)
+		if err != nil {
+			continue
+		}
+		switch r := m.(type) {
+		case *protocol.Result:
+			if r.Outcome != protocol.OutcomeVoid {
+				return r.Round
+			}
+		case *protocol.MixResult:
+			if r.Outcome != protocol.OutcomeVoid {
 				return r.Round
 			}
 		}
