@@ -92,7 +92,8 @@ type MixAgree struct {
 }
 
 // MixComplaint is a node's statement that another node's batch is not what was promised. Without a piece
-// that shows it, one of the two does not follow the protocol, and nobody can tell which.
+// that shows it, one of the two does not follow the protocol, or the broker kept messages back: nothing tells
+// which.
 //
 // Layout: u32 round | u32 attempt | u32 about | text reason | bytes piece.
 type MixComplaint struct {

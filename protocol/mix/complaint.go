@@ -10,8 +10,8 @@ import (
 // addComplaint ends the attempt. The accused member is suspected if a piece that it signed shows that it
 // lied; otherwise nobody is.
 func (a *attempt) addComplaint(from uint32, m *protocol.MixComplaint) error {
-	f := fault{protocol.Everyone, fmt.Sprintf("%s accuses %s, and one of the two does not follow the "+
-		"protocol: %s", a.s.Name(from), a.name(m.About), m.Reason)}
+	f := fault{protocol.Everyone, fmt.Sprintf("%s accuses %s without a proof: one of the two does not follow "+
+		"the protocol, or the broker kept messages back: %s", a.s.Name(from), a.name(m.About), m.Reason)}
 	if len(m.Piece) > 0 {
 		why, err := a.proof(m)
 		if err != nil {

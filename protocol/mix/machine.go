@@ -249,7 +249,7 @@ func (m *machine) settle(r *protocol.MixResult, err error) {
 
 // accept adds a message of the present attempt and stores it.
 func (m *machine) accept(from uint32, msg protocol.Message, data []byte) error {
-	round, number, _, ok := place(from, msg)
+	round, number, sl, ok := place(from, msg)
 	switch {
 	case !ok:
 		return fmt.Errorf("%w: it is not a message of the mix-net", protocol.ErrMismatch)
@@ -264,8 +264,8 @@ func (m *machine) accept(from uint32, msg protocol.Message, data []byte) error {
 		return fmt.Errorf("%w: a void attempt, of which this node has opened the list", protocol.ErrRevealed)
 	}
 	err := m.at.accept(from, msg, data, m.now)
-	if errors.Is(err, protocol.ErrEarly) && m.early.hold(msg, data) {
-		return nil
+	if errors.Is(err, protocol.ErrEarly) && m.at.mayWait(msg) {
+		return m.early.hold(sl, data)
 	}
 	if err != nil {
 		return err
@@ -276,35 +276,6 @@ func (m *machine) accept(from uint32, msg protocol.Message, data []byte) error {
 		m.deliver(e)
 	}
 	return nil
-}
-
-// early is the messages that a bus delivered before those that their senders sent first, as it may when
-// it retransmits. They are not stored: if the process ends, they are retransmitted.
-type early struct {
-	messages [][]byte
-	bytes    int
-}
-
-// maxEarly bounds the messages that wait, in bytes.
-const maxEarly = 64 << 20
-
-// hold keeps a piece, or the batch that the first node sends right after another, and reports whether
-// it has done so.
-func (e *early) hold(msg protocol.Message, data []byte) bool {
-	b, isBatch := msg.(*protocol.MixBatch)
-	_, isPiece := msg.(*protocol.MixPiece)
-	if !isPiece && !(isBatch && b.Stage == 1) || e.bytes+len(data) > maxEarly {
-		return false
-	}
-	e.messages = append(e.messages, data)
-	e.bytes += len(data)
-	return true
-}
-
-func (e *early) take() [][]byte {
-	all := e.messages
-	*e = early{}
-	return all
 }
 
 // enter begins the attempt that the aggregator opened: forward only, and never a round that is over.

@@ -184,7 +184,10 @@ func (p *party) missing(stage int) string {
 	}
 	for t := p.secrets[0]; len(t) > 0; t = t[size:] {
 		position, in := positions[protocol.MixDigest(t[16*min(stage, a.nodes):])]
-		if !in {
+		switch {
+		case !in && stage == 0:
+			return "it reached the node too late, or the node left it out"
+		case !in:
 			return "the node left it out or replaced it"
 		}
 		if stage > a.nodes {

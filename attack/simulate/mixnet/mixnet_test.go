@@ -231,3 +231,28 @@ func TestTranscript(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestComplaintBeforeDescription: a complaint that reaches the aggregator before the description of the batch
+// that it is about counts as any other: its piece proves what it proves.
+func TestComplaintBeforeDescription(t *testing.T) {
+	for i, row := range Rows() {
+		if row.What != "a false complaint with a piece that is right" &&
+			row.What != "other entries than it describes" {
+			continue
+		}
+		w, err := row.world(uint64(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.late = func(member string, data []byte) bool {
+			b, ok := decode[*protocol.MixBatch](data)
+			return ok && member == "agg" && first(b) && b.Stage == 2
+		}
+		if err := w.run(); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range row.judge(w) {
+			t.Errorf("%s: %s: %s", row.Who, row.What, p)
+		}
+	}
+}

@@ -23,8 +23,9 @@ type member struct {
 	name    string
 	machine protocol.Machine
 	store   map[string][]byte
-	next    int // position in the log
-	at      int // that of the message that is being delivered
+	next    int   // position in the log
+	later   []int // positions of messages that come after all others
+	at      int   // that of the message that is being delivered
 	over    bool
 	end     error
 	wake    int64
@@ -57,8 +58,10 @@ type world struct {
 	now     int64
 	order   *rand.Rand // who acts next
 	repeat  bool       // messages are delivered twice
-	tamper  map[string]func(layer int, content []byte) []byte
-	cheat   *cheat
+	// late reports whether a message is to reach a member after all others that are there; nil: none is.
+	late   func(member string, data []byte) bool
+	tamper map[string]func(layer int, content []byte) []byte
+	cheat  *cheat
 	// crash is asked before the effects of a step are handled; nil: nobody crashes.
 	crash func(m *member, eff *protocol.Effects) crash
 }
@@ -268,6 +271,10 @@ func (w *world) deliver() (bool, error) {
 			if w.hides(i, o.Data) {
 				continue
 			}
+			if w.late != nil && w.late(m.name, o.Data) {
+				m.later = append(m.later, m.next)
+				continue
+			}
 			m.at = m.next
 			m.next++
 			for range 1 + w.copies() {
@@ -276,6 +283,18 @@ func (w *world) deliver() (bool, error) {
 				}
 			}
 			return true, nil
+		}
+	}
+	return w.deliverLate()
+}
+
+// deliverLate is deliver once only late messages are left.
+func (w *world) deliverLate() (bool, error) {
+	for i, m := range w.members {
+		if len(m.later) > 0 && !m.over {
+			o := w.log[m.later[0]]
+			m.later = m.later[1:]
+			return true, w.step(i, protocol.Delivery{Data: bytes.Clone(o.Data)})
 		}
 	}
 	return false, nil
