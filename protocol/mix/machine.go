@@ -62,6 +62,7 @@ type machine struct {
 	over      bool
 	end       error
 	now       int64
+	wake      int64 // when it asked to be stepped next
 	eff       protocol.Effects
 	last      []protocol.Outgoing // own messages since the last progress
 	progress  int64
@@ -115,6 +116,9 @@ func (m *machine) Step(now int64, ev protocol.Event) protocol.Effects {
 		m.eff.Finish(m.end)
 		return m.eff
 	}
+	if m.wake > 0 && m.now-m.wake > stopped {
+		m.waitAnew()
+	}
 	switch ev := ev.(type) {
 	case protocol.Start:
 		m.behind = ev.Behind
@@ -145,6 +149,18 @@ func (m *machine) resume() {
 		m.finish(protocol.UnmarshalEnd(end))
 		return
 	}
+	m.waitAnew()
+	if !m.behind {
+		m.eff.Send = append(m.eff.Send, m.last...)
+	}
+}
+
+// stopped is how long after the time that it asked for a step shows that the process was stopped, ms. What
+// other members sent meanwhile may not have been read yet, and they must not be taken as silent.
+const stopped = 5_000
+
+// waitAnew begins all waits for other members' messages again.
+func (m *machine) waitAnew() {
 	if m.at != nil {
 		m.at.since = m.now
 		for i := range m.at.knownAt {
@@ -152,9 +168,6 @@ func (m *machine) resume() {
 		}
 	}
 	m.progress = m.now
-	if !m.behind {
-		m.eff.Send = append(m.eff.Send, m.last...)
-	}
 }
 
 func (m *machine) retransmit() {
@@ -163,7 +176,7 @@ func (m *machine) retransmit() {
 	}
 	wake := m.s.Plan.Leaves(m.progress)
 	if due := m.role.due(); due != 0 {
-		wake = min(wake, due)
+		wake = min(wake, m.lookout(due))
 	}
 	if len(m.last) > 0 {
 		at := m.backoff.Due(m.progress)
@@ -175,6 +188,17 @@ func (m *machine) retransmit() {
 		wake = min(wake, at)
 	}
 	m.eff.Wake = max(wake, m.now+1)
+	m.wake = m.eff.Wake
+}
+
+// lookout returns when to step next on the way to the end of a wait. The last of it is in short steps, so
+// that a process that was stopped before has time to read what has arrived.
+func (m *machine) lookout(due int64) int64 {
+	last := min(patience, int64(m.s.Plan.DeadlineMS))
+	if m.now < due-last {
+		return due - last
+	}
+	return min(due, m.now+max(last/10, 1))
 }
 
 func (m *machine) finish(err error) {

@@ -232,6 +232,43 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
+// TestSuspended: processes that are stopped together for longer than all deadlines, at any moment, go on as
+// if no time had passed. No member is taken as silent because its messages were not read in time.
+func TestSuspended(t *testing.T) {
+	stride := 1
+	if testing.Short() {
+		stride = 7
+	}
+	for moment := 0; ; moment += stride {
+		w, err := newWorld(500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		messages := -1
+		w.suspend = func() bool {
+			messages++
+			return messages == moment
+		}
+		if err := w.run(); err != nil {
+			t.Fatal(err)
+		}
+		if messages < moment {
+			return
+		}
+		var outcomes []string
+		for _, o := range w.log {
+			if m, ok := decode[*protocol.MixResult](o.Data); ok {
+				outcomes = append(outcomes, m.Outcome.String()+": "+m.Reason)
+			}
+		}
+		if !slices.Equal(outcomes, []string{"accepted: ", "accepted: "}) || !slices.Equal(w.received(1), all) ||
+			!slices.Equal(w.received(2), all) {
+			t.Errorf("stopped before message %d: %q, reports of %v and %v", moment, outcomes, w.received(1),
+				w.received(2))
+		}
+	}
+}
+
 // TestComplaintBeforeDescription: a complaint that reaches the aggregator before the description of the batch
 // that it is about counts as any other: its piece proves what it proves.
 func TestComplaintBeforeDescription(t *testing.T) {

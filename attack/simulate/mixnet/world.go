@@ -64,6 +64,8 @@ type world struct {
 	cheat  *cheat
 	// crash is asked before the effects of a step are handled; nil: nobody crashes.
 	crash func(m *member, eff *protocol.Effects) crash
+	// suspend is asked before each message whether all processes are stopped now; nil: never.
+	suspend func() bool
 }
 
 // crash is when a process ends.
@@ -244,6 +246,11 @@ func (w *world) run() error {
 		}
 	}
 	for range 200_000 {
+		if w.suspend != nil && w.suspend() {
+			if err := w.pause(); err != nil {
+				return err
+			}
+		}
 		moved, err := w.deliver()
 		if err != nil {
 			return err
@@ -253,6 +260,19 @@ func (w *world) run() error {
 		}
 		if more, err := w.tick(); err != nil || !more {
 			return err
+		}
+	}
+	return nil
+}
+
+// pause lets much time pass while all processes are stopped. Timers expire before messages are read.
+func (w *world) pause() error {
+	w.now += 600_000
+	for i, m := range w.members {
+		if !m.over {
+			if err := w.step(i, protocol.Tick{}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
