@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"choir/crypto/channel"
 	"choir/protocol"
@@ -11,26 +12,39 @@ import (
 
 // link is this party's end of a channel. The secret is in the keyring.
 type link struct {
-	number uint32 // of the owner's key
-	open   []byte // the signed Open that set it up
+	number uint32            // of the owner's key
+	keys   []protocol.Digest // of all keys to which this party has signed an Open, the owner's key last
+	open   []byte            // the signed Open that set it up
 }
 
-// The stored form of a link is u32 number and the Open.
+// The stored form of a link is u32 number | u32 keys | keys* 32 | Open.
 
 func (l *link) marshal() []byte {
-	return append(binary.BigEndian.AppendUint32(nil, l.number), l.open...)
+	b := binary.BigEndian.AppendUint32(nil, l.number)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(l.keys)))
+	for _, d := range l.keys {
+		b = append(b, d[:]...)
+	}
+	return append(b, l.open...)
 }
 
 func unmarshalLink(b []byte) (*link, error) {
-	if len(b) < 4 {
+	const head, size = 8, len(protocol.Digest{})
+	if len(b) < head || uint64(binary.BigEndian.Uint32(b[4:]))*uint64(size) > uint64(len(b)-head) {
 		return nil, fmt.Errorf("stored channel has %d bytes", len(b))
 	}
-	return &link{binary.BigEndian.Uint32(b), bytes.Clone(b[4:])}, nil
+	l := &link{number: binary.BigEndian.Uint32(b)}
+	keys, open := b[head:], b[head+int(binary.BigEndian.Uint32(b[4:]))*size:]
+	for ; len(keys) > len(open); keys = keys[size:] {
+		l.keys = append(l.keys, protocol.Digest(keys))
+	}
+	l.open = bytes.Clone(open)
+	return l, nil
 }
 
 // key sets up the channel to a compute node or the aggregator: the one asymmetric operation
 // for each pair and plan. If a node replaced its key before it had this party's Open, the channel is
-// set up again.
+// set up again, but never twice to one key: two Opens to it would contradict each other.
 func (p *Party) key(owner uint32, m *protocol.Key) error {
 	digest := protocol.KeyDigest(p.bound, owner, m.Public)
 	before := p.links[owner]
@@ -39,6 +53,10 @@ func (p *Party) key(owner uint32, m *protocol.Key) error {
 		return p.checkSameKey(owner, before, digest)
 	case before != nil && (m.Number < before.number || !m.IsFor(p.self)):
 		return protocol.ErrDuplicate
+	case before != nil && owner == p.bound.Plan.Aggregator():
+		return fmt.Errorf("%w: the aggregator replaced its key, which it never does", protocol.ErrEquivocate)
+	case before != nil && slices.Contains(before.keys, digest):
+		return fmt.Errorf("%w: %s gives a key a second number", protocol.ErrEquivocate, p.bound.Name(owner))
 	case !m.IsFor(p.self):
 		return fmt.Errorf("%w: %s has a channel of this party, whose store has none: the store was lost or "+
 			"rolled back", protocol.ErrMismatch, p.bound.Name(owner))
@@ -53,10 +71,12 @@ func (p *Party) key(owner uint32, m *protocol.Key) error {
 	if err != nil {
 		return err
 	}
+	keys := []protocol.Digest{digest}
 	if before != nil {
+		keys = slices.Concat(before.keys, keys)
 		p.giveUpSending()
 	}
-	p.links[owner] = &link{m.Number, open}
+	p.links[owner] = &link{m.Number, keys, open}
 	p.keys.Add(owner, 1, secret)
 	p.eff.Put(fmt.Sprintf("link/%d", owner), p.links[owner].marshal())
 	p.eff.Emit(p.bound.SubjectOpen(p.self, owner), open)

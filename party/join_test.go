@@ -2,6 +2,7 @@ package party
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 
 	"choir/protocol"
@@ -53,4 +54,29 @@ func TestReplacedKey(t *testing.T) {
 	if len(eff.Notices) != 1 || eff.Notices[0].Code != protocol.NoteRefused {
 		t.Errorf("two keys with one number: %v", eff.Notices)
 	}
+}
+
+// TestOpensNoKeyTwice checks that no owner of a key gets a second Open to it, by which this party would
+// contradict itself: not under another number, after another key, after a restart, or as the aggregator.
+func TestOpensNoKeyTwice(t *testing.T) {
+	r := newRig(t, 100, func(_ *protocol.Plan, c *Config) { c.Ahead = -1 })
+	key := func(owner, number uint32, public byte, answered bool) {
+		t.Helper()
+		sent := len(r.sent)
+		eff := r.step(protocol.Delivery{Data: r.Sign(owner, &protocol.Key{Number: number,
+			Public: []byte{byte(owner), public}, NotAfter: 1 << 40, For: []uint32{0}})})
+		refused := len(eff.Notices) == 1 && errors.Is(eff.Notices[0].Err, protocol.ErrEquivocate)
+		if (len(r.sent) > sent) != answered || refused == answered {
+			t.Errorf("key %d of %d: answered %t, refused %t", number, owner, len(r.sent) > sent, refused)
+		}
+	}
+	node := r.Node(1)
+	key(node, 2, 7, true)
+	key(node, 3, 7, false)
+	key(node, 4, 8, true)
+	key(node, 5, 7, false)
+	r.boot()
+	key(node, 5, 7, false)
+	key(node, 6, 8, false)
+	key(r.agg(), 2, 7, false)
 }

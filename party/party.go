@@ -5,7 +5,7 @@
 //
 // Party is a pure state machine; see protocol.Machine for the driver's duties. Its store has
 //
-//	link/<responder>                 the Open that set up the channel, and the number of its key
+//	link/<responder>                 the number of its key, all keys that were opened, the last Open
 //	needs/<node>                     u32: number of the first key to which the channel can be
 //	secrets/<n>                      the secrets of the round to be settled: see protocol.Keyring
 //	group                            the message with the plan's group key, as it was sealed
