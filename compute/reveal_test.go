@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"testing"
@@ -101,5 +102,33 @@ func TestRevealsOverEnoughParties(t *testing.T) {
 				t.Errorf("notices %+v", eff.Notices)
 			}
 		})
+	}
+}
+
+// TestFirstRoundWaits checks which Round a node keeps until the result before it is here: that of the newest
+// attempt and, of several for that, the first. Parties contribute to the first one's model, and must not be
+// refused for it.
+func TestFirstRoundWaits(t *testing.T) {
+	x := newAgreed(t)
+	x.Session.Plan.Rounds = 2
+	x.agreeAll()
+	round := func(attempt uint32, model byte) []byte {
+		return x.Sign(x.Session.Plan.Aggregator(), &protocol.Round{Round: 2, Attempt: attempt,
+			Model: protocol.Digest{model}})
+	}
+	for _, c := range []struct {
+		data, waits []byte
+		refused     error
+	}{
+		{round(1, 1), round(1, 1), nil},
+		{round(1, 2), round(1, 1), protocol.ErrEquivocate},
+		{round(2, 3), round(2, 3), nil},
+		{round(1, 1), round(2, 3), protocol.ErrStale},
+	} {
+		eff := x.deliver(c.data)
+		if c.refused != nil != refusedAs(eff, c.refused) || !bytes.Equal(x.node.next, c.waits) ||
+			!bytes.Equal(x.Store["next"], c.waits) {
+			t.Errorf("%x waits after %x, %+v", x.node.next, c.data, eff.Notices)
+		}
 	}
 }

@@ -21,12 +21,7 @@ func (n *Node) openRound(m *protocol.Round, data []byte) error {
 		return err
 	}
 	if n.at.phase == revealed || n.result != nil { // the result of that attempt comes first
-		if bytes.Equal(n.next, data) {
-			return protocol.ErrDuplicate
-		}
-		n.next = data
-		n.eff.Put("next", data)
-		return nil
+		return n.waits(m, data)
 	}
 	if m.Last != n.settled {
 		return fmt.Errorf("%w: round %d is opened after another result than this node confirmed",
@@ -42,6 +37,29 @@ func (n *Node) openRound(m *protocol.Round, data []byte) error {
 	n.begin(m)
 	n.beginAgreement(n.now)
 	n.persistRound(data)
+	return nil
+}
+
+// waits keeps a Round for when the result before it is here. Of several for one attempt the first counts, as
+// it does at the parties, which contribute to its model.
+func (n *Node) waits(m *protocol.Round, data []byte) error {
+	if n.next != nil {
+		_, before, err := n.s.Receive(n.next)
+		if err != nil {
+			return fmt.Errorf("next: %w", err)
+		}
+		first, _ := before.(*protocol.Round)
+		switch {
+		case bytes.Equal(n.next, data):
+			return protocol.ErrDuplicate
+		case first.Round == m.Round && first.Attempt == m.Attempt:
+			return fmt.Errorf("%w: round %d attempt %d on two models", protocol.ErrEquivocate, m.Round, m.Attempt)
+		case first.Round > m.Round || first.Round == m.Round && first.Attempt > m.Attempt:
+			return fmt.Errorf("%w: round %d attempt %d", protocol.ErrStale, m.Round, m.Attempt)
+		}
+	}
+	n.next = data
+	n.eff.Put("next", data)
 	return nil
 }
 
