@@ -47,9 +47,9 @@ func (p *Party) settleVoid(at pair, r *result) {
 		r.head = nil
 		p.eff.Delete(fmt.Sprintf("result/%d/%d/head", at.round, at.attempt))
 		p.eff.Note(protocol.Notice{Code: protocol.NoteRefused, Round: at.round, Attempt: at.attempt,
-			Peer: p.bound.Name(p.bound.Plan.Aggregator()), Detail: protocol.KindResult.String(),
-			Err: fmt.Errorf("%w: the attempt is called void, and %s confirmed another result", protocol.ErrMismatch,
-				p.bound.Name(p.compute(k)))})
+			Detail: protocol.KindResult.String(), // one of the two lies: there is no peer to name
+			Err: fmt.Errorf("%w: %s calls the attempt void, and %s confirmed another result: one of the two lies",
+				protocol.ErrMismatch, p.bound.Name(p.bound.Plan.Aggregator()), p.bound.Name(p.compute(k)))})
 		return
 	}
 	r.void = true

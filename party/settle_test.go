@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"choir/crypto/channel"
@@ -362,6 +363,35 @@ func TestVoidOnAWord(t *testing.T) {
 	r.deliver(confirms[2])
 	if r.p.own == nil || r.p.own.attempt != 2 {
 		t.Error("the party does not contribute after the attempt is void")
+	}
+}
+
+// TestDeniedVoid checks that a void result of which a node confirms another one is not believed, and that the
+// party's operator is told that the aggregator or the node lies, since nothing shows which: a broker that
+// is with the aggregator can show an honest node another result.
+func TestDeniedVoid(t *testing.T) {
+	r := newRig(t, 50, func(*protocol.Plan, *Config) {})
+	r.open(1)
+	r.propose(1, someUpdate(50))
+	head := &protocol.Result{Round: 1, Attempt: 1, Outcome: protocol.OutcomeVoid}
+	confirms := r.confirmed(head, nil, nil)
+	r.deliver(r.Sign(r.agg(), head))
+	r.deliver(confirms[0])
+	r.deliver(confirms[1])
+	node := r.Node(2)
+	eff := r.step(protocol.Delivery{Data: r.Sign(node, &protocol.Confirm{Round: 1, Attempt: 1})})
+	if len(eff.Notices) != 1 {
+		t.Fatalf("%+v", eff.Notices)
+	}
+	n := eff.Notices[0]
+	why := n.Err.Error()
+	for _, member := range []uint32{r.agg(), node} {
+		if name := r.Session.Name(member); n.Peer != "" || !strings.Contains(why, name) {
+			t.Errorf("%q: %s; want both named, and %s among them", n.Peer, why, name)
+		}
+	}
+	if r.Store["memo"] == nil || r.p.own == nil {
+		t.Error("the contribution is gone")
 	}
 }
 

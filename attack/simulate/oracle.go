@@ -325,7 +325,7 @@ func (o *oracle) noticed(m *member, msg *message, notices []protocol.Notice) {
 			continue
 		}
 		for _, lie := range lies {
-			if errors.Is(n.Err, lie) && !o.shortSet(n) {
+			if errors.Is(n.Err, lie) && !namesNone(n) {
 				o.violate("honest member accused", "%s on %s: %v", m.name, msg.key(), n.Err)
 			}
 		}
@@ -338,9 +338,10 @@ func (o *oracle) lied(name string) bool {
 	return slices.ContainsFunc(o.w.members, func(m *member) bool { return m.name == name && !o.answers(m.i) })
 }
 
-// shortSet reports whether a node refuses to reveal, which accuses no member.
-func (o *oracle) shortSet(n protocol.Notice) bool {
-	return errors.Is(n.Err, protocol.ErrSmallSet) && n.Peer == ""
+// namesNone reports whether a refusal accuses no member: a node does not reveal, or what two members signed
+// contradicts each other, and nothing shows which of them lied.
+func namesNone(n protocol.Notice) bool {
+	return n.Peer == "" && (errors.Is(n.Err, protocol.ErrSmallSet) || n.Detail == protocol.KindResult.String())
 }
 
 // close checks a session that has ended, or should have.
