@@ -78,6 +78,9 @@ func (in *intake) checkNew(m *protocol.Round) error {
 	switch {
 	case m.Round > in.s.Plan.Rounds:
 		return fmt.Errorf("%w: round %d of %d", protocol.ErrMismatch, m.Round, in.s.Plan.Rounds)
+	case m.Attempt > in.s.Plan.SpareAttempts+1:
+		return fmt.Errorf("%w: attempt %d, the plan allows %d", protocol.ErrMismatch, m.Attempt,
+			in.s.Plan.SpareAttempts+1)
 	case m.Round == in.round && m.Attempt == in.attempt:
 		if m.Model != in.model || m.Last != in.lastResult {
 			return fmt.Errorf("%w: round %d attempt %d on two models", protocol.ErrEquivocate, m.Round, m.Attempt)

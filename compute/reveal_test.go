@@ -132,3 +132,17 @@ func TestFirstRoundWaits(t *testing.T) {
 		}
 	}
 }
+
+// TestAttemptBeyondThePlan checks that a node enters no attempt that the plan does not have: parties refuse
+// what it confirms of one.
+func TestAttemptBeyondThePlan(t *testing.T) {
+	x := newRig(t, 4, 10)
+	spares := x.Session.Plan.SpareAttempts
+	for _, attempt := range []uint32{spares + 2, spares + 1} {
+		eff := x.deliver(x.Sign(x.Session.Plan.Aggregator(), &protocol.Round{Round: 1, Attempt: attempt}))
+		if beyond := attempt > spares+1; refusedAs(eff, protocol.ErrMismatch) != beyond ||
+			(x.node.attempt == attempt) == beyond {
+			t.Errorf("attempt %d: the node is in %d, %+v", attempt, x.node.attempt, eff.Notices)
+		}
+	}
+}

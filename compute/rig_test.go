@@ -31,6 +31,7 @@ func newRig(tb testing.TB, parties, dim int) *rig {
 		Suite:             channel.SuiteX25519,
 		Dim:               uint32(dim),
 		Rounds:            1,
+		SpareAttempts:     1,
 		MinParties:        2,
 		UnsafeDifferences: true,
 		DeadlineMS:        10_000,
