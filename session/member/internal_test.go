@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -182,5 +183,39 @@ func TestMissingSettingsAreNamed(t *testing.T) {
 	err := new(Config).Abort(plan, "withdrawn")
 	if err == nil || err.Error() != "config: store_file is missing" {
 		t.Errorf("abort: %v", err)
+	}
+}
+
+// TestPolicy: without a person no plan is approved that claims a larger epsilon or delta than the policy
+// allows, or that claims no epsilon under a policy that limits it.
+func TestPolicy(t *testing.T) {
+	table := func(noise protocol.Placement, epsilon, delta float64) *protocol.Plan {
+		p := &protocol.Plan{Application: "table", Noise: noise, Epsilon: epsilon, Delta: delta}
+		if noise != protocol.NoiseNone {
+			p.Sensitivity = 1
+		}
+		return p
+	}
+	limited := Policy{Applications: []string{"table"}, Epsilon: 0.5, Delta: 1e-5}
+	unlimited := Policy{Applications: []string{"table"}, Epsilon: math.Inf(1), Delta: 1e-5}
+	for _, c := range []struct {
+		name   string
+		policy Policy
+		plan   *protocol.Plan
+		refuse string // "": approved
+	}{
+		{"within both limits", limited, table(protocol.NoiseParty, 0.5, 1e-5), ""},
+		{"a larger epsilon", limited, table(protocol.NoiseParty, 0.6, 1e-5), "its epsilon is 0.6"},
+		{"a larger delta", limited, table(protocol.NoiseParty, 0.5, 0.9), "its delta is 0.9"},
+		{"no number", limited, table(protocol.NoiseParty, math.NaN(), 1e-5), "its epsilon is NaN"},
+		{"exact tables", limited, table(protocol.NoiseNone, 0, 0), "it claims no epsilon"},
+		{"exact tables, no limit", unlimited, table(protocol.NoiseNone, 0, 0), ""},
+		{"a larger delta, no limit", unlimited, table(protocol.NoiseParty, 9, 0.9), "its delta is 0.9"},
+		{"a larger delta of random reports", unlimited, table(protocol.NoiseShuffle, 9, 0.9), "its delta is 0.9"},
+	} {
+		err := c.policy.allows(c.plan)
+		if (err == nil) != (c.refuse == "") || err != nil && !strings.Contains(err.Error(), c.refuse) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.refuse)
+		}
 	}
 }

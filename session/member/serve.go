@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,7 +24,8 @@ import (
 // Policy is which proposed plans a site approves without asking a person. The zero Policy
 // approves none.
 type Policy struct {
-	Epsilon      float64              // the largest epsilon that a plan may claim
+	Epsilon      float64              // the largest epsilon that a plan may claim; infinite: it may claim none
+	Delta        float64              // the largest delta that it may claim it at
 	Applications []string             // that are allowed, such as "pvi"
 	Keys         []identity.PublicKey // every member must have one of these
 }
@@ -33,8 +35,13 @@ func (p *Policy) allows(plan *protocol.Plan) error {
 	if !slices.Contains(p.Applications, plan.Application) {
 		return fmt.Errorf("the policy allows %q, not %q", p.Applications, plan.Application)
 	}
-	if plan.Claims() && !(plan.Epsilon <= p.Epsilon) {
+	switch {
+	case !plan.Claims() && !math.IsInf(p.Epsilon, 1):
+		return errors.New("it claims no epsilon, and the policy limits it")
+	case plan.Claims() && !(plan.Epsilon <= p.Epsilon):
 		return fmt.Errorf("its epsilon is %g, and the policy allows %g", plan.Epsilon, p.Epsilon)
+	case plan.Claims() && !(plan.Delta <= p.Delta):
+		return fmt.Errorf("its delta is %g, and the policy allows %g", plan.Delta, p.Delta)
 	}
 	for _, m := range plan.Members {
 		if !slices.Contains(p.Keys, m.Key) {

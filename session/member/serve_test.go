@@ -130,7 +130,7 @@ func TestServe(t *testing.T) {
 	})
 	two := propose("two")
 	approve(two, others...)
-	policy := &member.Policy{Applications: []string{"table"}, Epsilon: 0.5}
+	policy := &member.Policy{Applications: []string{"table"}, Epsilon: 0.5, Delta: 1e-5}
 	for name := range roles {
 		card, err := terms.ReadCard(filepath.Join(dir, name+".card"), time.Now())
 		if err != nil {
@@ -138,7 +138,7 @@ func TestServe(t *testing.T) {
 		}
 		policy.Keys = append(policy.Keys, card.Key)
 	}
-	strangers := &member.Policy{Applications: []string{"table"}, Epsilon: 0.5,
+	strangers := &member.Policy{Applications: []string{"table"}, Epsilon: 0.5, Delta: 1e-5,
 		Keys: []identity.PublicKey{{1}}}
 	serve(strangers, func(log *lockedText) {
 		until(t, "strangers are refused", func() bool { return log.has("not among the known cards") })

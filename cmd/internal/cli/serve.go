@@ -22,8 +22,9 @@ do the page at station.listen and "choir session status" with the same
 configuration. It runs the plans that are signed by all, one after the other,
 oldest first, over the same store and so the same ledger. A person approves a
 plan with "choir join DIR --approve". A local policy approves without asking:
-plans of --allow applications, of an epsilon up to --max-epsilon, all of whose
-members have a card in --known.
+plans of --allow applications, of an epsilon up to --max-epsilon at a delta up
+to --max-delta, all of whose members have a card in --known. One that claims no
+epsilon, as every sum, it approves under --max-epsilon inf alone.
 
 The configuration is the member's without plan_file; results go to a folder a
 plan below out_dir. A plan that is over is never run again, whatever restarts.
@@ -32,7 +33,7 @@ One that this site's files or budget refuse is left until serve starts again.`
 func (a *App) serve() *cobra.Command {
 	var config, known string
 	var allow []string
-	var epsilon float64
+	var epsilon, delta float64
 	cmd := &cobra.Command{
 		Use: "serve DIR --config FILE", Short: "Run a site's member under plan after plan of its consortium",
 		Long: serveLong, Args: cobra.ExactArgs(1), ValidArgsFunction: folderArgs, Annotations: EndsByClosing(),
@@ -44,6 +45,7 @@ func (a *App) serve() *cobra.Command {
 	s.StringVar(&known, "known", "", "folder with the cards of the members that the policy trusts")
 	s.StringSliceVar(&allow, "allow", nil, "applications that the policy allows, such as pvi or sum")
 	s.Float64Var(&epsilon, "max-epsilon", 0, "largest epsilon that the policy allows a plan")
+	s.Float64Var(&delta, "max-delta", 1e-5, "largest delta that the policy allows a plan")
 	FilesOf(cmd, "toml", "config")
 	given := settingFlags(cmd, "")
 	Folders(cmd, "known")
@@ -59,8 +61,8 @@ func (a *App) serve() *cobra.Command {
 		service := &member.Service{Config: c, Folder: args[0], Log: log, Show: func(p *member.Proposal) {
 			a.printProposed(p, c)
 		}}
-		if known != "" || len(allow) > 0 || epsilon != 0 {
-			if service.Policy, err = policyOf(known, allow, epsilon); err != nil {
+		if known != "" || len(allow) > 0 || epsilon != 0 || cmd.Flags().Changed("max-delta") {
+			if service.Policy, err = policyOf(known, allow, epsilon, delta); err != nil {
 				return err
 			}
 		}
@@ -70,18 +72,21 @@ func (a *App) serve() *cobra.Command {
 }
 
 // policyOf reads the cards that a policy trusts.
-func policyOf(known string, allow []string, epsilon float64) (*member.Policy, error) {
+func policyOf(known string, allow []string, epsilon, delta float64) (*member.Policy, error) {
 	if known == "" || len(allow) == 0 {
 		return nil, protocol.Fail(protocol.ClassInput, "--known, --allow: a policy needs both")
 	}
 	if !(epsilon >= 0) {
 		return nil, protocol.Fail(protocol.ClassInput, "--max-epsilon: %g isn't 0 or more", epsilon)
 	}
+	if !(delta >= 0 && delta < 1) {
+		return nil, protocol.Fail(protocol.ClassInput, "--max-delta: %g isn't in [0, 1)", delta)
+	}
 	files, err := filepath.Glob(filepath.Join(known, "*.card"))
 	if err != nil || len(files) == 0 {
 		return nil, protocol.Fail(protocol.ClassInput, "--known: %s has no cards", known)
 	}
-	p := &member.Policy{Epsilon: epsilon, Applications: allow}
+	p := &member.Policy{Epsilon: epsilon, Delta: delta, Applications: allow}
 	for _, file := range files {
 		card, err := terms.ReadCard(file, time.Now())
 		if err != nil {
