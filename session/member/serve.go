@@ -249,6 +249,9 @@ func (s *Service) propose(folder terms.Consortium, p *protocol.Plan) error {
 		why = CheckData(p, s.Config)
 	}
 	if why == nil {
+		why = s.succeeds(folder)
+	}
+	if why == nil {
 		err := folder.Approve(fingerprint, s.key, time.Now())
 		if err == nil {
 			s.once(slog.LevelInfo, fmt.Sprintf("plan %s (%s) is approved by the policy", p.ID().Short(), p.Name),
@@ -257,6 +260,15 @@ func (s *Service) propose(folder terms.Consortium, p *protocol.Plan) error {
 		return err
 	}
 	return s.waits(folder, p, why)
+}
+
+// succeeds compares a successor plan with the store, which then goes on with that plan alone.
+func (s *Service) succeeds(folder terms.Consortium) error {
+	store := s.Config.StoreFile
+	if _, err := os.Stat(store); errors.Is(err, fs.ErrNotExist) {
+		store = "" // no plan has run here
+	}
+	return CheckSuccessor(filepath.Join(string(folder), "plan.choir"), s.key.Public(), store, false, false)
 }
 
 // runPlan runs this member under a plan to its end. It returns an error only if the service cannot
