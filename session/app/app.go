@@ -21,6 +21,11 @@ const (
 	NameMCMC       = "mcmc"
 )
 
+// Names are the names of all applications.
+func Names() []string {
+	return []string{NamePVI, NameGlobal, NameMCMC, NameShuffle, NameStatistics, NameSum, NameTable}
+}
+
 // Spec is an application with its public parameters, as a plan carries them: what
 // the plan's sums are for. A new application is a type and a
 // case in Parse.

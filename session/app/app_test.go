@@ -173,6 +173,17 @@ func TestGlobalNeedsRandomness(t *testing.T) {
 	}
 }
 
+// TestNames: every name is one that Parse knows, or that of plans without parameters.
+func TestNames(t *testing.T) {
+	for _, name := range app.Names() {
+		_, err := app.Parse(name, nil)
+		unknown := err != nil && strings.Contains(err.Error(), "no such application")
+		if unknown != (name == app.NameSum) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func FuzzParseApp(f *testing.F) {
 	names := []string{app.NamePVI, app.NameGlobal, app.NameStatistics, app.NameMCMC}
 	f.Add(uint8(0), []byte(`{"version":1}`))

@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"choir/protocol"
+	"choir/session/app"
 	"choir/session/member"
 	"choir/session/terms"
 )
@@ -38,12 +41,12 @@ func (a *App) serve() *cobra.Command {
 		Use: "serve DIR --config FILE", Short: "Run a site's member under plan after plan of its consortium",
 		Long: serveLong, Args: cobra.ExactArgs(1), ValidArgsFunction: folderArgs, Annotations: EndsByClosing(),
 		Example: "  choir serve /mnt/consortium --config hospital-a.toml\n" +
-			"  choir serve studies --config a.toml --known cards --allow pvi --max-epsilon 1",
+			"  choir serve all --config a.toml --known cards --allow dp-pvi --max-epsilon 1",
 	}
 	s := cmd.Flags()
 	s.StringVar(&config, "config", "", "TOML file of the member, without plan_file")
 	s.StringVar(&known, "known", "", "folder with the cards of the members that the policy trusts")
-	s.StringSliceVar(&allow, "allow", nil, "applications that the policy allows, such as pvi or sum")
+	s.StringSliceVar(&allow, "allow", nil, "applications that the policy allows, such as dp-pvi or table")
 	s.Float64Var(&epsilon, "max-epsilon", 0, "largest epsilon that the policy allows a plan")
 	s.Float64Var(&delta, "max-delta", 1e-5, "largest delta that the policy allows a plan")
 	FilesOf(cmd, "toml", "config")
@@ -75,6 +78,12 @@ func (a *App) serve() *cobra.Command {
 func policyOf(known string, allow []string, epsilon, delta float64) (*member.Policy, error) {
 	if known == "" || len(allow) == 0 {
 		return nil, protocol.Fail(protocol.ClassInput, "--known, --allow: a policy needs both")
+	}
+	for _, name := range allow {
+		if names := app.Names(); !slices.Contains(names, name) {
+			return nil, protocol.Fail(protocol.ClassInput, "--allow: %q is none of the applications %s", name,
+				strings.Join(names, ", "))
+		}
 	}
 	if !(epsilon >= 0) {
 		return nil, protocol.Fail(protocol.ClassInput, "--max-epsilon: %g isn't 0 or more", epsilon)
