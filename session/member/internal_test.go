@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"choir/crypto/identity"
 	"choir/host"
 	"choir/host/status"
 	"choir/protocol"
@@ -216,6 +217,35 @@ func TestPolicy(t *testing.T) {
 		err := c.policy.allows(c.plan)
 		if (err == nil) != (c.refuse == "") || err != nil && !strings.Contains(err.Error(), c.refuse) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.refuse)
+		}
+	}
+}
+
+// TestOutcomes: a served plan is over only if its session is. What is wrong with this site's own files, or
+// with its clock, does not end it.
+func TestOutcomes(t *testing.T) {
+	fail := func(class protocol.Class, err error) error { return protocol.Fail(class, "%w", err) }
+	wrong := errors.New("wrong")
+	for _, c := range []struct {
+		name string
+		err  error
+		want outcome
+	}{
+		{"completed", nil, planOver},
+		{"quorum lost", fail(protocol.ClassQuorum, wrong), planOver},
+		{"aborted here", leftError("the study was withdrawn"), planOver},
+		{"the plan has expired", fail(protocol.ClassIntegrity, protocol.ErrExpired), planOver},
+		{"a successor runs", fail(protocol.ClassIntegrity, errGoneOn), planOver},
+		{"no broker", fail(protocol.ClassTimeout, wrong), planRetried},
+		{"a late clock", fail(protocol.ClassIntegrity, identity.ErrNotYetValid), planRetried},
+		{"no data", fail(protocol.ClassInput, wrong), planRefused},
+		{"no budget", fail(protocol.ClassBudget, wrong), planRefused},
+		{"an old card", fail(protocol.ClassIntegrity, identity.ErrExpired), planRefused},
+		{"another member's card", fail(protocol.ClassIntegrity, wrong), planRefused},
+		{"a store that was taken over", fail(protocol.ClassIntegrity, wrong), planRefused},
+	} {
+		if got := outcomeOf(c.err); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
 }

@@ -297,13 +297,11 @@ func (s *Service) runPlan(ctx context.Context, plan *protocol.SignedPlan, folder
 	if ctx.Err() != nil {
 		return nil
 	}
-	switch protocol.ClassOf(err) {
-	case protocol.ClassFailed, protocol.ClassAuth, protocol.ClassTimeout:
-		if err != nil {
-			s.Log.Warn("plan "+id.Short()+" is tried again", "event", "retried", "error", err.Error())
-			return nil
-		}
-	case protocol.ClassInput, protocol.ClassBudget:
+	switch outcomeOf(err) {
+	case planRetried:
+		s.Log.Warn("plan "+id.Short()+" is tried again", "event", "retried", "error", err.Error())
+		return nil
+	case planRefused:
 		s.refused[id.String()] = true
 		s.Log.Warn("plan "+id.Short()+" is refused here, and the others wait for this member: mend what the error "+
 			"names in this site's files, and start choir serve again", "event", "refused", "error", err.Error())
@@ -317,4 +315,35 @@ func (s *Service) runPlan(ctx context.Context, plan *protocol.SignedPlan, folder
 		s.Log.Info("plan "+id.Short()+" has completed", "event", "over")
 	}
 	return atomicfile.WriteJSON(filepath.Join(s.store, "over.json"), overFile{1, s.over})
+}
+
+// outcome is what a service does with a plan under which its member has ended.
+type outcome int
+
+const (
+	planOver    outcome = iota // never runs it again
+	planRetried                // runs it again: time may mend the failure
+	planRefused                // leaves it to the next service: people must mend something at this site
+)
+
+// outcomeOf returns what is done after a member has ended with err. A plan is over only if its session is,
+// for all members or for this one: what is wrong with this site's card, key or store ends no session.
+func outcomeOf(err error) outcome {
+	switch protocol.ClassOf(err) {
+	case protocol.ClassFailed, protocol.ClassAuth, protocol.ClassTimeout:
+		if err != nil {
+			return planRetried
+		}
+	case protocol.ClassInput, protocol.ClassBudget:
+		return planRefused
+	case protocol.ClassIntegrity:
+		switch {
+		case errors.Is(err, identity.ErrNotYetValid): // the clock is late
+			return planRetried
+		case errors.Is(err, protocol.ErrExpired), errors.Is(err, errGoneOn):
+			return planOver
+		}
+		return planRefused
+	}
+	return planOver
 }

@@ -124,6 +124,12 @@ func TestServe(t *testing.T) {
 	if err := os.Rename(moved, rows); err != nil {
 		t.Fatal(err)
 	}
+	config.CardFile = filepath.Join(dir, "party-b.card")
+	serve(nil, func(log *lockedText) {
+		until(t, "another's card is refused", func() bool { return log.has("another key than the key file") })
+		until(t, "the plan is not over", func() bool { return log.has("is refused here") })
+	})
+	config.CardFile = ""
 	serve(nil, func(log *lockedText) {
 		runOthers(t, dir, one, configOf, bus, others)
 		until(t, "it has completed", func() bool { return log.has("has completed") })

@@ -186,12 +186,15 @@ func (h *heir) checkCharges() error {
 	return nil
 }
 
+// errGoneOn is of a plan that this member has gone on from.
+var errGoneOn = errors.New("this member goes on from this plan with")
+
 // succeed begins a successor plan: what the member goes on with becomes durable together with the marks
 // that keep it from any other. Under a plan that it has left the member does not run.
 func (m *Member) succeed(store *host.Scoped) error {
 	if next := store.Get(successorKey); next != nil {
-		return protocol.Fail(protocol.ClassIntegrity,
-			"this member goes on from this plan with plan %s, and never goes back", next[:min(16, len(next))])
+		return protocol.Fail(protocol.ClassIntegrity, "%w plan %s, and never goes back", errGoneOn,
+			next[:min(16, len(next))])
 	}
 	p := m.Session.Plan
 	if p.After == nil {
