@@ -1,8 +1,12 @@
 package host
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -40,9 +44,9 @@ type File struct {
 }
 
 // OpenFile opens or creates a store. It returns ErrLocked after a second if another process has it
-// open, and an error of protocol.ClassInput for a path that cannot be a store. It reads every
-// long value and compares its checksum: a damaged value is an error here, with its key, rather
-// than in the middle of a round.
+// open, and an error of protocol.ClassInput for a path that cannot be a store, or a damaged one. It
+// reads every value and compares its checksum: a damaged value is an error here, with its key, rather
+// than in the middle of a round, and a damaged key no charge that is missing.
 func OpenFile(path string) (*File, error) {
 	db, err := openTree(path)
 	if err != nil {
@@ -81,20 +85,31 @@ func (f *File) open(path string) (err error) {
 	return nil
 }
 
-// check reads every long value and marks its place as used.
+// errApart is what people can do about a store that was damaged or copied in part.
+var errApart = errors.New("it and the file with " + valuesSuffix + " belong together: copy both while the " +
+	"member is stopped; if the disk has failed, \"store takeover\" makes its mirror the store")
+
+// check reads every value and marks the places of long ones as used.
 func (f *File) check() error {
 	used, err := f.used()
-	if err != nil {
+	var io *fs.PathError
+	switch {
+	case err == nil:
+		return f.long.use(used)
+	case errors.As(err, &io):
 		return err
 	}
-	return f.long.use(used)
+	return protocol.Fail(protocol.ClassInput, "%w: %w: %w", errDamaged, err, errApart)
 }
 
-// used returns all places that the tree names, and reads each.
+// used returns all places that the tree names, and reads every value.
 func (f *File) used() (used []place, err error) {
 	err = f.db.View(func(tx *bolt.Tx) error {
+		if err := errors.Join(found(tx.Bucket(bucket)), found(tx.Bucket(places))); err != nil {
+			return err
+		}
 		return tx.Bucket(places).ForEach(func(k, b []byte) error {
-			p, err := unmarshalPlace(b)
+			p, err := placeOf(k, b)
 			if err == nil {
 				_, err = f.long.read(p)
 			}
@@ -106,6 +121,49 @@ func (f *File) used() (used []place, err error) {
 		})
 	})
 	return used, err
+}
+
+// found checks that every key of a bucket is found and has the checksum of its value. Keys that a page has
+// lost would otherwise be keys that were never there.
+func found(b *bolt.Bucket) error {
+	var last []byte
+	return b.ForEach(func(k, v []byte) error {
+		_, err := checked(k, v)
+		switch {
+		case err != nil:
+			return fmt.Errorf("the value of %q: %w", k, err)
+		case bytes.Compare(last, k) >= 0, !bytes.Equal(b.Get(k), v):
+			return fmt.Errorf("the key %q is not in its place", k)
+		}
+		last = k
+		return nil
+	})
+}
+
+// withSum returns a value as the tree has it, after a checksum of its key and itself.
+func withSum(key string, value []byte) []byte {
+	return append(binary.LittleEndian.AppendUint32(nil, sumOf([]byte(key), value)), value...)
+}
+
+// checked returns the value that withSum was given.
+func checked(key, b []byte) ([]byte, error) {
+	if len(b) < 4 || binary.LittleEndian.Uint32(b) != sumOf(key, b[4:]) {
+		return nil, errAltered
+	}
+	return b[4:], nil
+}
+
+func sumOf(key, value []byte) uint32 {
+	return crc32.Update(crc32.Checksum(append(key[:len(key):len(key)], 0), castagnoli), castagnoli, value)
+}
+
+// placeOf returns the place that the tree has for a key.
+func placeOf(key, b []byte) (place, error) {
+	b, err := checked(key, b)
+	if err != nil {
+		return place{}, err
+	}
+	return unmarshalPlace(b)
 }
 
 // private refuses a store that other users may read: it contains channel keys.
@@ -130,14 +188,15 @@ func (f *File) Get(key string) (value []byte) {
 	defer f.reading.RUnlock()
 	err := f.db.View(func(tx *bolt.Tx) (err error) {
 		if v := tx.Bucket(bucket).Get([]byte(key)); v != nil {
+			v, err := checked([]byte(key), v)
 			value = append([]byte{}, v...)
-			return nil
+			return err
 		}
 		b := tx.Bucket(places).Get([]byte(key))
 		if b == nil {
 			return nil
 		}
-		p, err := unmarshalPlace(b)
+		p, err := placeOf([]byte(key), b)
 		if err == nil {
 			value, err = f.long.read(p)
 		}
@@ -243,7 +302,7 @@ type treeUpdate struct {
 
 func (t *treeUpdate) apply(r protocol.Record, at place) error {
 	if b := t.places.Get([]byte(r.Key)); b != nil {
-		p, err := unmarshalPlace(b)
+		p, err := placeOf([]byte(r.Key), b)
 		if err != nil {
 			return err
 		}
@@ -258,12 +317,13 @@ func (t *treeUpdate) apply(r protocol.Record, at place) error {
 		}
 	}
 	if at.length > 0 {
-		return errors.Join(t.values.Delete([]byte(r.Key)), t.places.Put([]byte(r.Key), at.marshal()))
+		b := withSum(r.Key, at.marshal())
+		return errors.Join(t.values.Delete([]byte(r.Key)), t.places.Put([]byte(r.Key), b))
 	}
 	if r.Value == nil {
 		return t.values.Delete([]byte(r.Key))
 	}
-	return t.values.Put([]byte(r.Key), r.Value)
+	return t.values.Put([]byte(r.Key), withSum(r.Key, r.Value))
 }
 
 // Close closes both files.

@@ -177,6 +177,9 @@ func (v *values) writePages(pages []byte, at int64) error {
 // sync makes the written values durable.
 func (v *values) sync() error { return syncData(v.w) }
 
+// errAltered is of a value that does not have its checksum.
+var errAltered = errors.New("the bytes on the disk are not those that were written")
+
 // read returns the value at a place. A place that was damaged may name any length, so memory is
 // allocated for one that is within the file only.
 func (v *values) read(p place) ([]byte, error) {
@@ -192,7 +195,7 @@ func (v *values) read(p place) ([]byte, error) {
 		return nil, err
 	}
 	if crc32.Checksum(b, castagnoli) != p.sum {
-		return nil, errors.New("the bytes on the disk are not those that were written")
+		return nil, errAltered
 	}
 	return b, nil
 }

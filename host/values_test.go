@@ -264,7 +264,7 @@ func TestDamagedPlaceIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := f.db.Update(func(tx *bolt.Tx) error {
-			return tx.Bucket(places).Put([]byte("share/1"), damaged.marshal())
+			return tx.Bucket(places).Put([]byte("share/1"), withSum("share/1", damaged.marshal()))
 		})
 		if err != nil {
 			t.Fatal(err)
