@@ -88,6 +88,7 @@ func (s *Service) Run(ctx context.Context) error {
 	if err := s.open(); err != nil {
 		return err
 	}
+	s.Log.Info("serving the plans in "+s.Folder, "event", "serving", "over", len(s.over))
 	ctx, stop := context.WithCancel(ctx)
 	defer s.rooms.all.Wait()
 	defer stop()
@@ -149,7 +150,8 @@ func (s *Service) open() (err error) {
 
 // read reads which plans are over.
 func (s *Service) read() error {
-	b, err := os.ReadFile(filepath.Join(s.store, "over.json"))
+	path := filepath.Join(s.store, "over.json")
+	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -158,7 +160,8 @@ func (s *Service) read() error {
 		err = json.Unmarshal(b, &f)
 	}
 	if err != nil {
-		return protocol.Fail(protocol.ClassInput, "store: %w", err)
+		return protocol.Fail(protocol.ClassInput, "%s: %w: remove it; a plan that has completed ends at once when "+
+			"it is started again", path, err)
 	}
 	maps.Copy(s.over, f.Over)
 	return nil

@@ -40,6 +40,12 @@ func (l *lockedText) has(want string) bool {
 	return strings.Contains(l.text.String(), want)
 }
 
+func (l *lockedText) count(want string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), want)
+}
+
 // serveTable is a plan with an epsilon that takes a second.
 const serveTable = "[privacy]\nepsilon = 0.5\ndelta = 1e-5\n[table]\nmeans = [\"age\"]\n[table.schema]\n" +
 	"source = \"a test\"\nmissing = \"drop\"\n[table.schema.target]\n" +
@@ -162,6 +168,23 @@ func TestServe(t *testing.T) {
 		if log.has("from " + string(one)) {
 			t.Error("the first plan was run again")
 		}
+		if !log.has("event=serving over=1") {
+			t.Error("the service does not log how it begins")
+		}
+	})
+	over := filepath.Join(config.StoreFile+".served", "over.json")
+	if err := os.WriteFile(over, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &member.Service{Config: config, Folder: share, Log: slog.New(slog.DiscardHandler)}
+	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), over+": ") {
+		t.Errorf("a damaged %s: %v", over, err)
+	}
+	if err := os.Remove(over); err != nil {
+		t.Fatal(err)
+	}
+	serve(nil, func(log *lockedText) { // the store has what is over
+		until(t, "both have completed again", func() bool { return log.count("has completed") == 2 })
 	})
 }
 
