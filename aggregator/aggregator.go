@@ -78,6 +78,8 @@ type Aggregator struct {
 	eff       *protocol.Effects
 	now       int64
 	seen      int64 // time of the last progress
+	wake      int64 // when it asked to be stepped next
+	awake     int64 // since when the process has not been stopped, 0: always
 	startedAt int64
 	backoff   protocol.Backoff
 	ended     bool
@@ -171,6 +173,9 @@ func (a *Aggregator) Step(now int64, ev protocol.Event) protocol.Effects {
 	var eff protocol.Effects
 	a.eff = &eff
 	a.now = now
+	if a.wake > 0 && now-a.wake > stopped {
+		a.awake = now
+	}
 	switch e := ev.(type) {
 	case protocol.Start:
 		a.start()
@@ -382,6 +387,13 @@ func (a *Aggregator) closes() int64 {
 	return a.s.Plan.Settles(a.seen)
 }
 
+// stopped is how long after the time that it asked for a step shows that the process was stopped, ms. What
+// members sent meanwhile may not have been read yet, and the aggregator does not give up for that.
+const stopped = 5_000
+
+// givesUp returns when the aggregator gives up, under Config.GiveUpMS.
+func (a *Aggregator) givesUp() int64 { return max(a.seen, a.awake) + a.cfg.GiveUpMS }
+
 // checkProgress gives up or retransmits when there was no progress for too long, and asks for
 // the next tick.
 func (a *Aggregator) checkProgress() {
@@ -389,7 +401,7 @@ func (a *Aggregator) checkProgress() {
 		a.finish(protocol.Fail(protocol.ClassIntegrity, "%w: %s; %s", protocol.ErrExpired, a.place(), a.awaited()))
 		return
 	}
-	if a.cfg.GiveUpMS > 0 && a.now >= a.seen+a.cfg.GiveUpMS {
+	if a.cfg.GiveUpMS > 0 && a.now >= a.givesUp() {
 		a.finish(protocol.Fail(protocol.ClassQuorum,
 			"%s: nothing has moved for %g s; too few members are there: %s", a.place(),
 			float64(a.cfg.GiveUpMS)/1000, a.awaited()))
@@ -406,9 +418,10 @@ func (a *Aggregator) checkProgress() {
 		}
 	}
 	if a.cfg.GiveUpMS > 0 {
-		wake = min(wake, a.seen+a.cfg.GiveUpMS)
+		wake = min(wake, a.givesUp())
 	}
 	a.eff.Wake = max(wake, a.now+1)
+	a.wake = a.eff.Wake
 }
 
 // resend retransmits the last messages.
