@@ -178,7 +178,7 @@ func (ad *Advisor) settings() []Advised {
 	var all []Advised
 	learning := func(name string, l terms.LearningConfig) {
 		c := base
-		l.SchemaFile, l.Records = "schema.toml", total
+		l.SchemaFile, l.Records, l.Weights = "schema.toml", total, terms.Shares(ad.Records)
 		c.Learning = &l
 		all = append(all, Advised{Name: name, config: c})
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"choir/crypto/identity"
 	"choir/learn/dataset"
 	"choir/protocol"
+	"choir/session/app"
 	"choir/session/terms"
 )
 
@@ -112,6 +114,24 @@ func checkAdvised(t *testing.T, ad *Advisor, a *Advice, schema string) {
 	if !bytes.Equal(p.Parameters, again.Plan.Parameters) || p.Rounds != again.Plan.Rounds ||
 		p.Variance != again.Plan.Variance {
 		t.Errorf("%s\nis not\n%s\nfrom\n%s", again.Plan.Parameters, p.Parameters, text)
+	}
+}
+
+// TestAdviceWeighsParties: what is tried, and written, has the parties' shares of unequal records.
+func TestAdviceWeighsParties(t *testing.T) {
+	ad := advisor(t, rehearsedSchema)
+	for _, c := range []struct {
+		records []int
+		want    []float64
+	}{{[]int{60, 90}, []float64{0.4, 0.6}}, {[]int{60, 60}, []float64{0.5, 0.5}}} {
+		ad.Records, ad.now = c.records, time.Now()
+		spec, _, err := ad.plan(ad.settings()[0].config, c.records, ad.Epsilon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := spec.(*app.PVI).Weights; !slices.Equal(got, c.want) {
+			t.Errorf("%v: weights %v", c.records, got)
+		}
 	}
 }
 

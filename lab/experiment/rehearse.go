@@ -138,6 +138,9 @@ func (h *Rehearsal) data(made *terms.Rehearsal, a app.Spec) (*Data, error) {
 			if err := h.part(d, i, rec); err != nil {
 				return nil, err
 			}
+			if few := terms.TooFew(made.Plan, i, len(rec.Cells)); few != "" {
+				d.Warnings = append(d.Warnings, m.Name+": "+few)
+			}
 		}
 	}
 	known := d.Train

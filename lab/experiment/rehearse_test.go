@@ -59,7 +59,8 @@ aggregator = "cards/agg.card"
 // TestRehearseNamesMembers: a plan of five lines, without members, has a party for each file.
 func TestRehearseNamesMembers(t *testing.T) {
 	config, files := rehearsed(t, "")
-	text := "rounds = 2\n[privacy]\nepsilon = 4.0\ndelta = 1e-5\n[learning]\nschema_file = \"schema.toml\"\n"
+	text := "rounds = 2\n[privacy]\nepsilon = 4.0\ndelta = 1e-5\n[learning]\nschema_file = \"schema.toml\"\n" +
+		"records = 100000\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +71,9 @@ func TestRehearseNamesMembers(t *testing.T) {
 	}
 	if res.Parties != 2 || res.TrainRows != 120+160 {
 		t.Errorf("%d parties, %d rows", res.Parties, res.TrainRows)
+	}
+	if all := strings.Join(res.Warnings, "\n"); !strings.Contains(all, "counts on 50000 records of this party") {
+		t.Errorf("warnings %q", all)
 	}
 }
 

@@ -210,6 +210,15 @@ func (c *consortium) Total() (n int) {
 	return n
 }
 
+// Shares are the parties' shares of them; nil if these are equal.
+func (c *consortium) Shares() []float64 {
+	var n []int
+	for _, r := range c.rows {
+		n = append(n, len(r.Cells))
+	}
+	return terms.Shares(n)
+}
+
 // Encoding is the schema, for the templates.
 func (c *consortium) Encoding() *dataset.Schema { return c.schema }
 

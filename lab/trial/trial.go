@@ -79,6 +79,11 @@ func Write(o Options) (*Made, error) {
 	for _, r := range c.rows {
 		m.Records = append(m.Records, len(r.Cells))
 	}
+	for i, r := range c.rows {
+		if few := terms.TooFew(sp.Plan, i, len(r.Cells)); few != "" {
+			m.Warnings = append(m.Warnings, sp.Plan.Members[i].Name+": "+few)
+		}
+	}
 	warnings, err := terms.Warnings(sp.Plan)
 	m.Warnings = append(m.Warnings, warnings...)
 	return m, err

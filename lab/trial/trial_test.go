@@ -3,6 +3,7 @@ package trial
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"choir/protocol"
+	"choir/session/app"
 	"choir/session/member"
 	"choir/session/terms"
 )
@@ -131,6 +133,53 @@ func TestOwnFiles(t *testing.T) {
 			}
 			if all := strings.Join(made.Warnings, "\n"); !strings.Contains(all, c.warn) {
 				t.Errorf("warnings %q", all)
+			}
+		})
+	}
+}
+
+// TestUnequalFiles: the plan of a trial weighs parties by their records. One that doesn't gets a warning.
+func TestUnequalFiles(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	pair := "30,no\n60,yes\n"
+	a := write("a.csv", "age,y\n"+strings.Repeat(pair, 2))
+	b := write("b.csv", "age,y\n"+strings.Repeat(pair, 300))
+	schema := write("s.toml", "[target]\ny = [\"no\", \"yes\"]\n[columns]\nage = [0, 110]\n")
+	text := "name = \"t\"\n[privacy]\nepsilon = 1.0\ndelta = 1e-5\n[learning]\nschema_file = \"s.toml\"\n" +
+		"records = 604\n"
+	for name, c := range map[string]struct {
+		config, want string
+		warns        int
+	}{
+		"by default": {"", "[0.006622516556291391 0.9933774834437086]", 0},
+		"equal":      {write("equal.toml", text), "[0.5 0.5]", 1},
+		"named":      {write("named.toml", text+"weights = [0.01, 0.99]\n"), "[0.01 0.99]", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			made, err := Write(Options{Dir: filepath.Join(t.TempDir(), "new"), Config: c.config, Schema: schema,
+				Data: []string{a, b}, Parties: 2, Nodes: 2, Epsilon: 1, Delta: 1e-5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sp, err := terms.ReadPlan(made.dir("plan.choir"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := app.PVIOf(sp.Plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := strings.Join(made.Warnings, "\n")
+			warns := strings.Count(all, "party-01: the plan counts on ")
+			if got := fmt.Sprint(l.Weights); got != c.want || warns != c.warns {
+				t.Errorf("weights %s, want %s; warnings %q", got, c.want, all)
 			}
 		})
 	}

@@ -21,7 +21,7 @@ type PVI struct {
 	PVI     pvi.Config `json:"pvi"`
 	// Weights is each party's public share of all records, in roster order. The
 	// shares are declared, never derived from a secret number of records; only tied
-	// factors (pvi.beta > 0) use them.
+	// factors (pvi.beta > 0), the start's precision and shard_power use them.
 	Weights []float64 `json:"weights"`
 	// Schema describes how columns are encoded; its bounds are public.
 	Schema json.RawMessage `json:"schema"`

@@ -10,6 +10,7 @@ import (
 	"choir/learn/dataset"
 	"choir/protocol"
 	"choir/session/app"
+	"choir/session/terms"
 )
 
 // application returns a party's side with its data, encoded by the plan's public
@@ -115,6 +116,9 @@ func (m *Member) readData(schema *dataset.Schema) (bayes.Data, error) {
 	}
 	if m.few = few(len(t.Y)); m.few != "" {
 		m.Log.Warn(m.few+": look whether the file is whole", "event", "data")
+	}
+	if m.tooFew = terms.TooFew(m.Session.Plan, int(m.Index), len(t.Y)); m.tooFew != "" {
+		m.Log.Warn(m.tooFew, "event", "data")
 	}
 	if err := tooMany(m.altered, float64(m.Config.MaxAltered)); err != nil {
 		return bayes.Data{}, err

@@ -38,6 +38,7 @@ type Member struct {
 	altered []alteration // of a party's data
 	records []byte       // what is kept of a party's data, see recordsKey
 	few     string       // a warning of few records; empty: there are enough
+	tooFew  string       // a warning of fewer records than the plan counts on
 
 	advised bool // a party, on its clip
 }

@@ -190,6 +190,10 @@ func (p *preflight) checkData() {
 	if p.member.few != "" {
 		p.add("data", Warning, p.member.few, "look whether the file is whole")
 	}
+	if p.member.tooFew != "" {
+		p.add("data", Warning, p.member.tooFew,
+			"agree on a plan with these weights, or look whether the file is whole")
+	}
 	for _, a := range p.member.altered {
 		verdict := Right
 		if a.share() >= notable {

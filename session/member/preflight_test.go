@@ -1,12 +1,14 @@
 package member_test
 
 import (
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"choir/internal/config"
+	"choir/protocol"
 	"choir/session/internal/rig"
 	"choir/session/internal/site"
 	"choir/session/member"
@@ -89,6 +91,36 @@ func TestPreflight(t *testing.T) {
 	late := member.RunPreflight(t.Context(), c, time.Now().Add(25*time.Hour))
 	if late.Right || !strings.Contains(late.Checks[1].Remedy, "clock") {
 		t.Errorf("after the plan's end: %+v", late.Checks[1])
+	}
+}
+
+// TestPreflightCountsRecords: a party with far fewer records than the plan counts on learns of it before the
+// session, and in its log.
+func TestPreflightCountsRecords(t *testing.T) {
+	for text, warns := range map[string]bool{
+		learning:                        false,
+		learning + "records = 100\n":    false,
+		learning + "records = 900000\n": true,
+	} {
+		dir := t.TempDir()
+		rig.WriteFile(t, dir, "schema.json", schema)
+		c := site.DeployPlan(t, dir, time.Now(), text, rig.WriteFile(t, dir, "a.csv", records()))("party-a")
+		c.Bus = member.BusConfig{URL: "nats://127.0.0.1:1"}
+		c.Timing.Connect = config.Duration{Duration: time.Millisecond}
+		found := false
+		for _, check := range member.RunPreflight(t.Context(), c, time.Now()).Checks {
+			if check.Name == "data" && strings.Contains(check.Detail, "450000 records of this party, which has 40") {
+				found = check.Verdict == member.Warning && check.Remedy != ""
+			}
+		}
+		if found != warns {
+			t.Errorf("%s: warned: %t, want %t", text, found, warns)
+		}
+		var log strings.Builder
+		_, err := member.Open(c, protocol.RoleParty, slog.New(slog.NewTextHandler(&log, nil)), time.Now())
+		if err != nil || strings.Contains(log.String(), "the plan counts on") != warns {
+			t.Errorf("%s: %v, log %s", text, err, log.String())
+		}
 	}
 }
 

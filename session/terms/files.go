@@ -92,17 +92,18 @@ func CheckPlan(p *protocol.Plan) error {
 	return err
 }
 
-// SchemaOfPlan returns the schema of a plan file's learning.
-func SchemaOfPlan(path string) (*dataset.Schema, error) {
+// SchemaOfPlan returns the schema of a plan file's learning, and the plan.
+func SchemaOfPlan(path string) (*dataset.Schema, *protocol.Plan, error) {
 	sp, err := ReadPlan(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	a, err := app.Of(sp.Plan)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return a.Encoding()
+	s, err := a.Encoding()
+	return s, sp.Plan, err
 }
 
 // ReadSchema reads a schema, as TOML or JSON.

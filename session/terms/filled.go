@@ -137,7 +137,7 @@ var meanings = map[string]string{
 	"damping": "share of a step that is applied", "steps": "local steps in a round",
 	"learning_rate": "of a step", "optimiser": "of the local steps", "sample_rate": "of the records in a step",
 	"sampling": "how they are chosen", "start_precision": "of all factors before the first round",
-	"weights": "each party's share of the records", "max_records": "of one party",
+	"weights": "each party's share of the records, in order of name", "max_records": "of one party",
 	"initial_sd": "of the posterior before the first round", "rate_decay": "of the learning rate",
 	"sd_unit": "lengthens the curvature's part", "target_bound": "of the encoded target",
 	"radius": "bound on one record's norm", "damping_decay": "by round",

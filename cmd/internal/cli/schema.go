@@ -114,7 +114,7 @@ func (a *App) schemaCheck() *cobra.Command {
 		Example: "  choir schema check schema.toml hospital-a.csv\n  choir schema check plan.choir hospital-a.csv",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := schemaOf(args[0])
+			s, p, err := schemaOf(args[0])
 			if err != nil {
 				return err
 			}
@@ -126,8 +126,11 @@ func (a *App) schemaCheck() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out := checkedSchema{1, args[1], s.Public(), c.Usable(), c}
-			if err := a.Print(format, out, func() { a.printCheck(c, s) }); err != nil {
+			out := checkedSchema{1, args[1], s.Public(), c.Usable(), "", c}
+			if p != nil {
+				out.TooFew = terms.TooFew(p, -1, c.Rows)
+			}
+			if err := a.Print(format, out, func() { a.printCheck(out, s) }); err != nil {
 				return err
 			}
 			if !c.Usable() {
@@ -157,22 +160,24 @@ type checkedSchema struct {
 	File          string `json:"file"`
 	Public        bool   `json:"public"` // the schema claims not to depend on the rows
 	Usable        bool   `json:"usable"`
+	TooFew        string `json:"too_few,omitempty"` // a warning of fewer rows than the plan counts on
 	*dataset.Check
 }
 
-// schemaOf reads a schema's file, or takes the schema of a plan.
-func schemaOf(path string) (*dataset.Schema, error) {
+// schemaOf reads a schema's file, or a plan and its schema.
+func schemaOf(path string) (*dataset.Schema, *protocol.Plan, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, protocol.Fail(protocol.ClassInput, "schema: %w", err)
+		return nil, nil, protocol.Fail(protocol.ClassInput, "schema: %w", err)
 	}
-	if !bytes.HasPrefix(bytes.TrimSpace(b), []byte("-----BEGIN CHOIR PLAN")) {
-		return terms.ReadSchema(path)
+	if bytes.HasPrefix(bytes.TrimSpace(b), []byte("-----BEGIN CHOIR PLAN")) {
+		return terms.SchemaOfPlan(path)
 	}
-	return terms.SchemaOfPlan(path)
+	s, err := terms.ReadSchema(path)
+	return s, nil, err
 }
 
-func (a *App) printCheck(c *dataset.Check, s *dataset.Schema) {
+func (a *App) printCheck(c checkedSchema, s *dataset.Schema) {
 	fmt.Fprintf(a.Out, "%s; for the owner's eyes only\n\n", plural(c.Rows, "row", "rows"))
 	rows := [][]string{{"column", "cut", "missing", "unlisted", "refused"}}
 	share := func(n int) string {
@@ -193,6 +198,26 @@ func (a *App) printCheck(c *dataset.Check, s *dataset.Schema) {
 	writeAligned(&b, rows)
 	_, _ = a.Out.Write(b.Bytes())
 	fmt.Fprintln(a.Out)
+	a.printColumns(c.Check)
+	if c.TooFew != "" {
+		Wrap(a.Out, "warning: ", c.TooFew)
+	}
+	if tail := dataset.LongTail(s.Target.Name, c.Skewness); tail != "" {
+		Wrap(a.Out, "", tail+".")
+	}
+	if c.Dropped > 0 {
+		Wrap(a.Out, "", fmt.Sprintf("%d rows are left out for a missing value.", c.Dropped))
+	}
+	if len(c.Ignored) > 0 {
+		Wrap(a.Out, "", fmt.Sprintf("The schema doesn't use %q.", c.Ignored))
+	}
+	if !s.Public() {
+		Wrap(a.Out, "", "The schema isn't public: "+s.Source+".")
+	}
+}
+
+// printColumns has what is worth a look in single columns.
+func (a *App) printColumns(c *dataset.Check) {
 	for _, k := range c.Columns {
 		switch {
 		case k.Absent:
@@ -208,17 +233,5 @@ func (a *App) printCheck(c *dataset.Check, s *dataset.Schema) {
 			Wrap(a.Out, "", fmt.Sprintf("%s: much is cut or unlisted: compare unit and codes with the schema.",
 				k.Column))
 		}
-	}
-	if tail := dataset.LongTail(s.Target.Name, c.Skewness); tail != "" {
-		Wrap(a.Out, "", tail+".")
-	}
-	if c.Dropped > 0 {
-		Wrap(a.Out, "", fmt.Sprintf("%d rows are left out for a missing value.", c.Dropped))
-	}
-	if len(c.Ignored) > 0 {
-		Wrap(a.Out, "", fmt.Sprintf("The schema doesn't use %q.", c.Ignored))
-	}
-	if !s.Public() {
-		Wrap(a.Out, "", "The schema isn't public: "+s.Source+".")
 	}
 }
