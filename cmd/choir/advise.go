@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -22,11 +23,12 @@ the numbers of records and the budget alone, draw synthetic twins with a weak, a
 medium and a strong signal, learn from them with every candidate, clipped,
 rounded and noised as in a session, and print the expected scores, who could
 learn what, what it costs, and from which epsilon or number of records joining
-pays. --accuracy names what a model without privacy is known to reach, which
-tells how strong the signal is. Whether columns repeat each other, and how
-unequal the classes are, no schema tells: the intervals cover columns that each
-tell something else as well as columns that tell the same, and classes of one to
-two as well as rare ones. No private data is used: the advice costs no budget.`
+pays, for the parties with the fewest and the most records if these are unlike.
+--accuracy names what a model without privacy is known to reach, which tells how
+strong the signal is. Whether columns repeat each other, and how unequal the
+classes are, no schema tells: the intervals cover columns that each tell
+something else as well as columns that tell the same, and classes of one to two
+as well as rare ones. No private data is used: the advice costs no budget.`
 
 func (a *tools) advise() *cobra.Command {
 	ad := &experiment.Advisor{Computes: 3, Epsilon: 1, Delta: 1e-5, Worlds: 2, Seed: 1}
@@ -178,7 +180,12 @@ func (a *tools) printScores(v *experiment.Advice) {
 			row(s.Name, s.Scores)
 		}
 	}
-	row("a party alone, no privacy", v.Alone)
+	if v.Uneven() {
+		row(fmt.Sprintf("with %d alone, no privacy", slices.Max(v.Records)), v.Alone)
+		row(fmt.Sprintf("with %d alone, no privacy", slices.Min(v.Records)), v.Fewest)
+	} else {
+		row("a party alone, no privacy", v.Alone)
+	}
 	row(majority, v.Majority)
 	_ = t.Flush() // a.Out reports its errors elsewhere
 }

@@ -47,8 +47,11 @@ type Advice struct {
 	Records       []int     `json:"records"`
 	Signals       []float64 `json:"signals"` // strengths of the twins' signal
 	// Settings are sorted, the best first.
-	Settings  []Advised     `json:"settings"`
-	Alone     []Expected    `json:"alone"`    // a party alone without privacy, by signal
+	Settings []Advised `json:"settings"`
+	// Alone is a party alone without privacy, by signal: one with the most records, if others have less than
+	// half of them. Fewest is then one with the fewest.
+	Alone     []Expected    `json:"alone"`
+	Fewest    []Expected    `json:"alone_with_fewest,omitempty"`
 	Majority  []Expected    `json:"majority"` // the majority class, or the mean, by signal
 	Layers    []terms.Layer `json:"layers"`   // of the best setting: who learns what
 	BreakEven []string      `json:"break_even"`
@@ -104,6 +107,9 @@ func (ad *Advisor) Run(ctx context.Context) (*Advice, error) {
 	}
 	settings := ad.settings()
 	ad.total = (len(settings)+1)*len(a.Signals)*structures*ad.Worlds + breakEvenSteps
+	if a.Uneven() {
+		ad.total += breakEvenSteps
+	}
 	for _, s := range settings {
 		if err := ad.judge(ctx, a, &s); err != nil {
 			return nil, err

@@ -117,6 +117,33 @@ func checkAdvised(t *testing.T, ad *Advisor, a *Advice, schema string) {
 	}
 }
 
+// TestAdviceOfUnlikeParties: where one party has most records, joining may pay for the others and not for it,
+// and the advice names both, in whatever order the parties are.
+func TestAdviceOfUnlikeParties(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	ad := advisor(t, rehearsedSchema)
+	ad.Records, ad.Accuracy, ad.Epsilon = []int{20, 20, 20, 3000}, 0.9, 0.5
+	a, err := ad.Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !a.Uneven() || len(a.Fewest) != 1 || !(a.Fewest[0].LogLik < a.Alone[0].LogLik-0.05) {
+		t.Errorf("alone %+v, with fewest %+v", a.Alone, a.Fewest)
+	}
+	fewest := "together is better than the party with the fewest, 20, alone"
+	most := "the party with the most, 3000, alone, without any privacy, is better"
+	if len(a.BreakEven) != 2 || !strings.Contains(a.BreakEven[0], fewest) || !strings.Contains(a.BreakEven[1],
+		most) {
+		t.Errorf("%q", a.BreakEven)
+	}
+	even := &Advice{Records: []int{300, 400, 500}}
+	if even.Uneven() {
+		t.Errorf("%v is uneven", even.Records)
+	}
+}
+
 // TestAdviceWeighsParties: what is tried, and written, has the parties' shares of unequal records.
 func TestAdviceWeighsParties(t *testing.T) {
 	ad := advisor(t, rehearsedSchema)

@@ -83,40 +83,60 @@ func expected(scores []Scores) (e Expected) {
 
 // compare adds a party alone and the majority.
 func (ad *Advisor) compare(ctx context.Context, a *Advice) error {
+	fewest, most := slices.Min(ad.Records), slices.Max(ad.Records)
 	for _, signal := range a.Signals {
-		var alone, majority []Scores
+		var alone, poor, majority []Scores
 		for k := range structures * ad.Worlds {
 			d, err := ad.world(signal, k, ad.Records)
 			if err != nil {
 				return err
 			}
-			s, err := ad.alone(ctx, d, signal)
+			s, err := ad.alone(ctx, d, signal, most)
 			if err != nil {
 				return err
 			}
 			alone = append(alone, s)
+			if a.Uneven() {
+				if s, err = ad.alone(ctx, d, signal, fewest); err != nil {
+					return err
+				}
+				poor = append(poor, s)
+			}
 			majority = append(majority, d.Majority(a.Linear))
 			ad.tell("a party alone")
 		}
 		a.Alone = append(a.Alone, expected(alone))
+		if a.Uneven() {
+			a.Fewest = append(a.Fewest, expected(poor))
+		}
 		a.Majority = append(a.Majority, expected(majority))
 	}
 	return nil
 }
 
+// Uneven reports whether a party has less than half the records of another, so that a party alone is not
+// as good as any other.
+func (a *Advice) Uneven() bool { return 2*slices.Min(a.Records) < slices.Max(a.Records) }
+
 // mostAlone bounds the parties whose rows are fitted by themselves.
 const mostAlone = 3
 
-// alone is the mean score of some parties, each by its own rows, without privacy.
-func (ad *Advisor) alone(ctx context.Context, d *Data, signal float64) (mean Scores, err error) {
+// alone is the mean score of some parties with about as many rows, each by its own, without privacy.
+func (ad *Advisor) alone(ctx context.Context, d *Data, signal float64, rows int) (mean Scores, err error) {
 	like := pvi.Config{Model: bayes.Logistic, Features: ad.Schema.Dim(), PriorPrecision: 1}
 	linear := !ad.Schema.Classification()
 	if linear {
 		like.Model, like.Family = bayes.Linear, "full"
 		like.NoiseSD = dataset.Twins{Schema: ad.Schema, Signal: signal}.Noise()
 	}
-	n := min(mostAlone, len(d.Parts))
-	for _, part := range d.Parts[:n] {
+	var alike []bayes.Data
+	for _, part := range d.Parts {
+		if n := part.Rows(); len(alike) < mostAlone && n <= 2*rows && rows <= 2*n {
+			alike = append(alike, part)
+		}
+	}
+	n := len(alike)
+	for _, part := range alike {
 		q, err := settled(ctx, like, part)
 		if err != nil {
 			return mean, err
@@ -171,50 +191,74 @@ var (
 const breakEvenSteps = 7
 
 // breakEven finds from which epsilon, and from how many records, it pays to join, against a
-// party alone without privacy.
+// party alone without privacy. Where parties have unlike numbers of records, it may pay for some only.
 func (ad *Advisor) breakEven(ctx context.Context, a *Advice, best Advised) error {
 	middle := len(a.Signals) / 2
-	signal := a.Signals[middle]
-	at := fmt.Sprintf("at epsilon %g with %s records a party", ad.Epsilon, span(ad.Records))
-	settings := []terms.PlanConfig{best.config, ad.settings()[0].config} // the first scales with the budget
-	pays := func(records []int, epsilon float64) (bool, error) {
-		ad.tell("the break-even")
-		for _, c := range settings {
-			if ok, err := ad.pays(ctx, c, signal, records, epsilon); ok || err != nil {
-				return ok, err
-			}
+	e := breakEven{ad: ad, signal: a.Signals[middle], settings: []terms.PlanConfig{best.config,
+		ad.settings()[0].config}} // the first scales with the budget
+	at := fmt.Sprintf("at epsilon %g with %s records a party,", ad.Epsilon, span(ad.Records))
+	together := best.Scores[middle].LogLik
+	if !a.Uneven() {
+		line, err := e.find(ctx, at, "a party", together >= a.Alone[middle].LogLik)
+		a.BreakEven = append(a.BreakEven, line)
+		return err
+	}
+	for _, c := range []struct {
+		rank  int
+		name  string
+		alone float64
+	}{
+		{slices.Index(ad.Records, slices.Min(ad.Records)), "fewest", a.Fewest[middle].LogLik},
+		{slices.Index(ad.Records, slices.Max(ad.Records)), "most", a.Alone[middle].LogLik},
+	} {
+		e.party = c.rank
+		who := fmt.Sprintf("the party with the %s, %d,", c.name, ad.Records[c.rank])
+		line, err := e.find(ctx, at, who, together >= c.alone)
+		if err != nil {
+			return err
 		}
-		return false, nil
+		a.BreakEven = append(a.BreakEven, line)
 	}
-	var err error
-	var line string
-	if best.Scores[middle].LogLik >= a.Alone[middle].LogLik {
-		line, err = ad.lower(at, pays)
-	} else {
-		line, err = ad.higher(at, pays)
-	}
-	a.BreakEven = append(a.BreakEven, line)
-	return err
+	return nil
 }
 
-// pays reports whether a plan reaches more than a party alone, on average.
-func (ad *Advisor) pays(ctx context.Context, c terms.PlanConfig, signal float64, records []int,
-	epsilon float64) (bool, error) {
-	spec, p, err := ad.plan(c, records, epsilon)
+// breakEven is the search for one party, or for any of them where they are alike.
+type breakEven struct {
+	ad       *Advisor
+	signal   float64
+	settings []terms.PlanConfig
+	party    int
+}
+
+// pays reports whether parties with that number of records reach more together than the party alone does.
+func (e *breakEven) pays(ctx context.Context, records []int, epsilon float64) (bool, error) {
+	e.ad.tell("the break-even")
+	for _, c := range e.settings {
+		if ok, err := e.gains(ctx, c, records, epsilon); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
+// gains reports whether a plan reaches more than the party alone, on average.
+func (e *breakEven) gains(ctx context.Context, c terms.PlanConfig, records []int, epsilon float64) (bool,
+	error) {
+	spec, p, err := e.ad.plan(c, records, epsilon)
 	if err != nil {
 		return false, nil // no such plan: not a way
 	}
 	gain := 0.0
 	for k := range structures {
-		d, err := ad.world(signal, k, records)
+		d, err := e.ad.world(e.signal, k, records)
 		if err != nil {
 			return false, err
 		}
-		together, err := ad.learn(ctx, spec, p, d, k)
+		together, err := e.ad.learn(ctx, spec, p, d, k)
 		if err != nil {
 			return false, err
 		}
-		alone, err := ad.alone(ctx, d, signal)
+		alone, err := e.ad.alone(ctx, d, e.signal, records[e.party])
 		if err != nil {
 			return false, err
 		}
@@ -223,49 +267,55 @@ func (ad *Advisor) pays(ctx context.Context, c terms.PlanConfig, signal float64,
 	return gain >= 0, nil
 }
 
-// paying reports whether joining pays for parties with that number of records.
-type paying func(records []int, epsilon float64) (bool, error)
+func (e *breakEven) find(ctx context.Context, at, who string, paying bool) (string, error) {
+	if paying {
+		return e.lower(ctx, at, who)
+	}
+	return e.higher(ctx, at, who)
+}
 
 // lower finds the least epsilon at which joining still pays.
-func (ad *Advisor) lower(at string, pays paying) (string, error) {
-	least := ad.Epsilon
+func (e *breakEven) lower(ctx context.Context, at, who string) (string, error) {
+	least := e.ad.Epsilon
 	for _, f := range lowerFactors {
-		ok, err := pays(ad.Records, f*ad.Epsilon)
+		ok, err := e.pays(ctx, e.ad.Records, f*e.ad.Epsilon)
 		if err != nil || !ok {
-			return fmt.Sprintf("%s joining pays: together is better than a party alone without any privacy, down "+
-				"to an epsilon of about %g", at, least), err
+			return fmt.Sprintf("%s joining pays: together is better than %s alone without any privacy, down "+
+				"to an epsilon of about %g", at, who, least), err
 		}
-		least = f * ad.Epsilon
+		least = f * e.ad.Epsilon
 	}
-	return fmt.Sprintf("%s joining pays: together is better than a party alone without any privacy, even at "+
-		"epsilon %g", at, least), nil
+	return fmt.Sprintf("%s joining pays: together is better than %s alone without any privacy, even at "+
+		"epsilon %g", at, who, least), nil
 }
 
 // higher finds the epsilon, and the number of records, from which joining pays.
-func (ad *Advisor) higher(at string, pays paying) (string, error) {
-	text := at + " a party alone, without any privacy, is better; together from "
+func (e *breakEven) higher(ctx context.Context, at, who string) (string, error) {
+	text := at + " " + who + " alone, without any privacy, is better; together from "
 	var ways []string
 	for _, f := range epsilonFactors {
-		ok, err := pays(ad.Records, f*ad.Epsilon)
+		ok, err := e.pays(ctx, e.ad.Records, f*e.ad.Epsilon)
 		if err != nil {
 			return "", err
 		}
 		if ok {
-			ways = append(ways, fmt.Sprintf("epsilon %g", f*ad.Epsilon))
+			ways = append(ways, fmt.Sprintf("epsilon %g", f*e.ad.Epsilon))
 			break
 		}
 	}
+	tried := 0
 	for _, f := range recordFactors {
-		more := make([]int, len(ad.Records))
+		more := make([]int, len(e.ad.Records))
 		total := 0
-		for i, n := range ad.Records {
+		for i, n := range e.ad.Records {
 			more[i] = f * n
 			total += more[i]
 		}
 		if total > mostRows {
 			break
 		}
-		ok, err := pays(more, ad.Epsilon)
+		tried = f
+		ok, err := e.pays(ctx, more, e.ad.Epsilon)
 		if err != nil {
 			return "", err
 		}
@@ -275,8 +325,10 @@ func (ad *Advisor) higher(at string, pays paying) (string, error) {
 		}
 	}
 	if ways == nil {
-		ways = []string{fmt.Sprintf("more than epsilon %g, or more than %d times the records",
-			epsilonFactors[len(epsilonFactors)-1]*ad.Epsilon, recordFactors[len(recordFactors)-1])}
+		ways = []string{fmt.Sprintf("more than epsilon %g", epsilonFactors[len(epsilonFactors)-1]*e.ad.Epsilon)}
+		if tried > 0 {
+			ways = append(ways, fmt.Sprintf("more than %d times the records", tried))
+		}
 	}
 	return text + strings.Join(ways, " or "), nil
 }
