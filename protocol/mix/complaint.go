@@ -48,9 +48,7 @@ func (a *attempt) proof(m *protocol.MixComplaint) (string, error) {
 
 // complain ends the attempt, with a piece that shows what is wrong with a batch if there is one.
 func (n *node) complain(stage int, reason string) {
-	about := n.at.owner(stage)
-	m := &protocol.MixComplaint{Round: n.at.round, Attempt: n.at.attempt, About: about,
-		Reason: protocol.Printable(reason)}
+	var shows []byte
 	for _, data := range n.signed {
 		if protocol.Kind(data[0]) != protocol.KindMixPiece {
 			continue
@@ -61,14 +59,22 @@ func (n *node) complain(stage int, reason string) {
 			continue
 		}
 		if why, err := n.at.wrongPiece(piece); err == nil && why != "" {
-			m.Piece = data
+			shows = data
 			break
 		}
 	}
+	about := n.at.owner(stage)
 	n.eff.Note(protocol.Notice{Code: protocol.NoteRefused, Round: n.at.round, Attempt: n.at.attempt,
 		Peer: n.s.Name(about), Err: fmt.Errorf("%w: %s", protocol.ErrMismatch, reason)})
+	n.accuse(about, reason, shows)
+}
+
+// accuse signs a complaint. A node that cannot go on, because of what others have not been shown, is not
+// taken as silent then.
+func (n *node) accuse(about uint32, reason string, piece []byte) {
 	n.last = nil
-	n.say(n.s.SubjectMixBatch(n.self), m)
+	n.say(n.s.SubjectMixBatch(n.self), &protocol.MixComplaint{Round: n.at.round, Attempt: n.at.attempt,
+		About: about, Reason: protocol.Printable(reason), Piece: piece})
 }
 
 // wrongPiece returns how a piece contradicts the description of its batch or, after the list, the digests

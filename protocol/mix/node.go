@@ -27,12 +27,15 @@ func (n *node) made(stage int) bool {
 
 func (n *node) has(k protocol.Kind) bool { return n.own[slot{kind: k, from: n.self}] }
 
-// due is when the node closes the first batch, agrees with fewer than all parties, or complains
-// about entries that are missing.
+// due is when the node closes the first batch, agrees with fewer than all parties, or complains about
+// entries that are missing or about a fault that the aggregator does not end the attempt for.
 func (n *node) due() int64 {
 	a, deadline := n.at, int64(n.s.Plan.DeadlineMS)
-	if a == nil || a.fault != nil {
+	switch {
+	case a == nil || n.has(protocol.KindMixComplaint):
 		return 0
+	case a.fault != nil:
+		return n.progress + deadline
 	}
 	if stage := n.source(); stage > 0 && !a.complete(stage) {
 		return a.knownAt[stage] + deadline
@@ -68,7 +71,13 @@ func (n *node) source() int {
 
 func (n *node) advance() {
 	a := n.at
-	if a == nil || a.fault != nil {
+	if a == nil {
+		return
+	}
+	if a.fault != nil {
+		if due := n.due(); due > 0 && n.now >= due {
+			n.accuse(a.fault.suspect, a.fault.reason, nil)
+		}
 		return
 	}
 	if !n.has(protocol.KindMixKeys) {

@@ -269,6 +269,33 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
+// TestFaultThatOneNodeSees: a node that gets a description that cannot be right, of which others have a
+// right version, cannot go on. It complains, and is not suspected of silence.
+func TestFaultThatOneNodeSees(t *testing.T) {
+	wrong := func(m *protocol.MixBatch) bool { return len(m.Repeated) > 0 }
+	row := Row{Who: "c0", What: "a wrong description for one node", comes: voided("", nil, ""),
+		does: func(c *cheat) {
+			each(c, func(m *protocol.MixBatch, o protocol.Outgoing) []protocol.Outgoing {
+				if !first(m) || m.Stage != 1 {
+					return []protocol.Outgoing{o}
+				}
+				m.Repeated = []uint32{0}
+				return []protocol.Outgoing{o, {Subject: o.Subject, Data: c.sign(m)}}
+			})
+		},
+		shown: func(to string, data []byte) bool {
+			m, ok := decode[*protocol.MixBatch](data)
+			return !ok || !first(m) || m.Stage != 1 || wrong(m) == (to == "c1")
+		}}
+	problems, err := row.Run(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Error(p)
+	}
+}
+
 // TestComplaintBeforeDescription: a complaint that reaches the aggregator before the description of the batch
 // that it is about counts as any other: its piece proves what it proves.
 func TestComplaintBeforeDescription(t *testing.T) {
