@@ -330,11 +330,12 @@ func (p *preflight) checkStream(ctx context.Context, bus *natsbus.Bus) {
 	defer cancel()
 	stream, err := bus.Inspect(ctx)
 	if err != nil {
-		p.verdict("stream", err, "", "with accounts: import $JS.API.STREAM.INFO.* and set bus.api_prefix; with "+
-			"permissions: allow it. Else another program has made a stream of this name: delete that")
+		p.verdict("stream", err, "", "with one account: give the server JetStream; with accounts: import "+
+			"$JS.API.STREAM.INFO.* and set bus.api_prefix; with permissions: allow it. Else another program has "+
+			"made a stream of this name: delete that")
 		return
 	}
-	if off := time.Since(stream.BrokerTime).Abs(); off > maxClockError {
+	if off := time.Since(stream.BrokerTime).Abs(); off > maxClockError && !stream.BrokerTime.IsZero() {
 		p.add("clock", Warning, fmt.Sprintf("this machine's clock is %s from the broker's", off.Round(time.Second)),
 			"set both by NTP: hours decide about expiry and deadlines")
 	} else if !stream.BrokerTime.IsZero() {
@@ -393,6 +394,8 @@ func brokerRemedy(err error) string {
 		return "the broker has no TLS: give it a certificate, or use nats:// without bus.tls_ca"
 	case errors.Is(err, transport.ErrAuth):
 		return "compare the token, password or .creds file with the broker's"
+	case strings.Contains(text, "max_payload"):
+		return "max_payload: 1MB in the server's file"
 	case strings.Contains(text, "no such host"):
 		return "correct the host in bus.url"
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+
 	"choir/internal/config"
 	"choir/protocol"
 	"choir/session/internal/rig"
@@ -133,15 +135,15 @@ func TestPreflightTriesPermissions(t *testing.T) {
 		{Name: "few", PasswordFile: password, Subscribe: []string{"_INBOX_party-a.>"},
 			Publish: []string{"$JS.API.>", "choir.*.open.>", "choir.*.commit.>"}},
 	}
-	server, err := embedded.Start(embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Users: users})
+	broker, err := embedded.Start(embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", Users: users})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(server.Shutdown)
+	t.Cleanup(broker.Shutdown)
 	c := configOf("party-a")
-	c.Bus = member.BusConfig{URL: server.ClientURL(), User: "all", PasswordFile: password}
+	c.Bus = member.BusConfig{URL: broker.ClientURL(), User: "all", PasswordFile: password}
 	plan := member.RunPreflight(t.Context(), c, time.Now()).Plan
-	all, err := natsbus.Open(t.Context(), natsbus.Config{URL: server.ClientURL(), Plan: plan[:16], User: "all",
+	all, err := natsbus.Open(t.Context(), natsbus.Config{URL: broker.ClientURL(), Plan: plan[:16], User: "all",
 		PasswordFile: password})
 	if err != nil {
 		t.Fatal(err)
@@ -165,5 +167,51 @@ func TestPreflightTriesPermissions(t *testing.T) {
 		if wrong != want {
 			t.Errorf("%s: wrong %q: %+v", user, wrong, p.Checks)
 		}
+	}
+}
+
+// TestPreflightOfOrdinaryServers: an ordinary nats-server that lacks what a session needs is told from one
+// that is not there, and one without the plan's stream gives no clock to be compared with.
+func TestPreflightOfOrdinaryServers(t *testing.T) {
+	_, configOf := site.Deploy(t, time.Now())
+	for _, c := range []struct {
+		name          string
+		options       server.Options
+		check, remedy string // of what is wrong; "": nothing
+	}{
+		{"whole", server.Options{JetStream: true}, "", ""},
+		{"small messages", server.Options{JetStream: true, MaxPayload: 64 << 10}, "broker", "max_payload: 1MB"},
+		{"no JetStream", server.Options{}, "stream", "JetStream"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.options.Host, c.options.Port, c.options.StoreDir, c.options.NoSigs = "127.0.0.1", -1, t.TempDir(), true
+			s, err := server.NewServer(&c.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			go s.Start()
+			t.Cleanup(s.WaitForShutdown)
+			t.Cleanup(s.Shutdown)
+			if !s.ReadyForConnections(time.Minute) {
+				t.Fatal("the server did not start")
+			}
+			config := configOf("party-a")
+			config.Bus = member.BusConfig{URL: s.ClientURL()}
+			wrong := ""
+			for _, check := range member.RunPreflight(t.Context(), config, time.Now()).Checks {
+				if check.Verdict == member.Wrong {
+					wrong += check.Name
+					if !strings.Contains(check.Remedy, c.remedy) {
+						t.Errorf("%+v", check)
+					}
+				}
+				if check.Name == "clock" && check.Verdict != member.Right {
+					t.Errorf("%+v", check)
+				}
+			}
+			if wrong != c.check {
+				t.Errorf("wrong %q, want %q", wrong, c.check)
+			}
+		})
 	}
 }

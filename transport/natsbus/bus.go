@@ -135,7 +135,8 @@ func (b *Bus) awaitConnection(parent context.Context) error {
 	b.accepted = true
 	b.mu.Unlock()
 	if limit := b.conn.MaxPayload(); limit < fragment.Size+headerRoom {
-		return fmt.Errorf("broker: max_payload is %d bytes, need %d", limit, fragment.Size+headerRoom)
+		return fmt.Errorf("broker: max_payload is %d bytes, need %d: set max_payload: 1MB in the server's file",
+			limit, fragment.Size+headerRoom)
 	}
 	return nil
 }

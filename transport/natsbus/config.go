@@ -110,8 +110,8 @@ type Config struct {
 	// and when it is back; nil: not called. It must not block.
 	Connected func(up bool, why error)
 
-	// Failed is called when an attempt to connect fails before the handshake; nil: not called. It must not
-	// block.
+	// Failed is called when an attempt to connect fails before the handshake, and when one of EnsureStream
+	// fails that is tried again; nil: not called. It must not block.
 	Failed func(why error)
 
 	// Full is called when the broker refuses to store a message for want of room, with its answer, and

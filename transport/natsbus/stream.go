@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"choir/transport"
@@ -39,10 +40,21 @@ func (b *Bus) EnsureStream(parent context.Context) error {
 				return b.wrap("ensure stream", fatal)
 			}
 		}
+		if b.config.Failed != nil && ctx.Err() == nil {
+			b.config.Failed(explained(err))
+		}
 		if !sleep(ctx, &pause) {
 			return b.wrap("ensure stream", withLast(reason(ctx, parent), err))
 		}
 	}
+}
+
+// explained adds what to do about a broker that answers no request of JetStream.
+func explained(err error) error {
+	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) {
+		return fmt.Errorf("%w: the server needs JetStream, \"jetstream { store_dir: ... }\" in its file", err)
+	}
+	return err
 }
 
 // errForeign is the error of a stream of this name with other settings.
