@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"choir/protocol"
@@ -26,6 +27,8 @@ func TestNoDamageIsSilent(t *testing.T) {
 		want[key] = bytes.Repeat([]byte{byte(i), 1}, 20)
 		records = append(records, protocol.Record{Key: key, Value: want[key]})
 	}
+	want["state"] = make([]byte, longValue)
+	records = append(records, protocol.Record{Key: "state", Value: want["state"]})
 	if err := f.Apply(records); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +39,11 @@ func TestNoDamageIsSilent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused := 0
+	long, err := os.ReadFile(path + valuesSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused, accepted := 0, 0
 	for at := 2 * os.Getpagesize(); at < len(whole); at += block {
 		for _, zero := range []bool{true, false} {
 			damaged := slices.Clone(whole)
@@ -45,26 +52,37 @@ func TestNoDamageIsSilent(t *testing.T) {
 			} else {
 				damaged[at+at/block%block] ^= 4
 			}
-			if damage(t, fmt.Sprintf("at %d, zeroed %t", at, zero), damaged, want) {
+			if damage(t, fmt.Sprintf("at %d, zeroed %t", at, zero), damaged, long, want) {
 				refused++
+			} else {
+				accepted++
 			}
 		}
 	}
-	if refused < 10 {
-		t.Errorf("%d damaged stores were refused: the records are elsewhere", refused)
+	both := slices.Clone(whole)
+	for _, key := range []string{"ledger/00000100", "state"} {
+		both[bytes.LastIndex(both, []byte(key))] ^= 4
+	}
+	if !damage(t, "in both buckets", both, long, want) {
+		t.Error("damage in both buckets is accepted")
+	}
+	if refused < 10 || accepted == 0 {
+		t.Errorf("%d damaged stores were refused, and %d with a damaged free page accepted", refused, accepted)
 	}
 }
 
 // damage opens a damaged store, and reports whether it was refused.
-func damage(t *testing.T, what string, tree []byte, want map[string][]byte) bool {
+func damage(t *testing.T, what string, tree, long []byte, want map[string][]byte) bool {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "b.db")
-	if err := os.WriteFile(path, tree, 0o600); err != nil {
+	err := errors.Join(os.WriteFile(path, tree, 0o600), os.WriteFile(path+valuesSuffix, long, 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
 	f, err := OpenFile(path)
 	if err != nil {
-		if protocol.ClassOf(err) != protocol.ClassInput || !errors.Is(err, errDamaged) {
+		if protocol.ClassOf(err) != protocol.ClassInput || !errors.Is(err, errDamaged) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", what, err)
 		}
 		return true

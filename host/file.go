@@ -105,8 +105,10 @@ func (f *File) check() error {
 // used returns all places that the tree names, and reads every value.
 func (f *File) used() (used []place, err error) {
 	err = f.db.View(func(tx *bolt.Tx) error {
-		if err := errors.Join(found(tx.Bucket(bucket)), found(tx.Bucket(places))); err != nil {
-			return err
+		for _, name := range [][]byte{bucket, places} {
+			if err := found(tx.Bucket(name)); err != nil {
+				return err
+			}
 		}
 		return tx.Bucket(places).ForEach(func(k, b []byte) error {
 			p, err := placeOf(k, b)
