@@ -23,7 +23,7 @@ For every record the table has the expected target (for classes: the probability
 of the positive one), the standard deviation of that expectation over the
 posterior, which is the model's uncertainty, and for numbers the standard
 deviation of the target itself. If the file has targets, scores go to stderr and
-into the JSON.`
+into the JSON, with how many targets the schema doesn't know or cuts.`
 
 func (a *tools) predict() *cobra.Command {
 	var file, data, format, by string
@@ -84,12 +84,27 @@ func (a *tools) printPredictions(p *result.Predictions, format string) error {
 	if !p.NoiseIncluded && p.Noise != "" {
 		fmt.Fprintf(a.Err, "the model's posterior: %s\n", p.Noise)
 	}
+	if p.Unscored > 0 {
+		fmt.Fprintf(a.Err, "not scored: %s with a target that the model's schema doesn't know: %s\n",
+			records(p.Unscored), p.Unfit)
+	}
 	if s := p.Scores; s != nil && p.Classes != nil {
-		fmt.Fprintf(a.Err, "%d records have a target: accuracy %.4f, mean log-likelihood %.4f\n",
-			s.Rows, s.Accuracy, s.LogLikelihood)
+		fmt.Fprintf(a.Err, "scores of %s with a target: accuracy %.4f, mean log-likelihood %.4f\n",
+			records(s.Rows), s.Accuracy, s.LogLikelihood)
 	} else if s != nil {
-		fmt.Fprintf(a.Err, "%d records have a target: root mean squared error %.4g, mean log-likelihood %.4f\n",
-			s.Rows, s.RMSE, s.LogLikelihood)
+		fmt.Fprintf(a.Err, "scores of %s with a target: root mean squared error %.4g, mean log-likelihood %.4f\n",
+			records(s.Rows), s.RMSE, s.LogLikelihood)
+	}
+	if p.ClippedTargets > 0 {
+		fmt.Fprintf(a.Err, "%s with a target outside the range of the model's schema: scored as its end\n",
+			records(p.ClippedTargets))
 	}
 	return nil
+}
+
+func records(n int) string {
+	if n == 1 {
+		return "1 record"
+	}
+	return fmt.Sprintf("%d records", n)
 }

@@ -19,10 +19,14 @@ type Unlabelled struct {
 	// value and have zeros.
 	Usable []bool
 	// Y and Labelled have the targets, encoded, where the file has them. A target that is
-	// missing or not in the schema is no error here.
-	Y        []float64
-	Labelled []bool
-	Ignored  []string // columns of the file that the schema does not use
+	// missing or not in the schema is no error here. Unread counts those that are there and not in
+	// the schema, and Unfit is the first one's error; ClippedTargets are outside the target's range.
+	Y              []float64
+	Labelled       []bool
+	Unread         int
+	Unfit          error
+	ClippedTargets int
+	Ignored        []string // columns of the file that the schema does not use
 }
 
 // Rows is the number of records.
@@ -81,10 +85,24 @@ func (e *encoder) unlabelled(u *Unlabelled, i int, cells []string, labelled bool
 	}
 	u.Usable[i], u.Remarks[i] = true, notes.remark()
 	if labelled {
-		y, err := e.label(cells[e.target.from])
-		u.Y[i], u.Labelled[i] = y, err == nil
+		e.known(u, i, cells[e.target.from])
 	}
 	return nil
+}
+
+// known encodes the target of record i.
+func (e *encoder) known(u *Unlabelled, i int, cell string) {
+	y, err := e.label(cell)
+	u.Y[i], u.Labelled[i] = y, err == nil
+	if err != nil && !errors.Is(err, errDrop) && !errors.Is(err, ErrMissing) {
+		u.Unread++
+		if u.Unfit == nil {
+			u.Unfit = e.locate(i, err)
+		}
+	}
+	if e.table.Notes.Clipped[e.target.Name] > 0 {
+		u.ClippedTargets++
+	}
 }
 
 // remark names the columns whose values were changed.

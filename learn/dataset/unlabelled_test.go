@@ -52,6 +52,17 @@ func TestEncodeUnlabelledTargets(t *testing.T) {
 		u.Y[3] != 0 {
 		t.Errorf("%+v, %v", u, err)
 	}
+	var line *LineError
+	if u.Unread != 1 || !errors.As(u.Unfit, &line) || line.Line != 4 || line.Column != "ill" {
+		t.Errorf("%d unread, the first by %v", u.Unread, u.Unfit)
+	}
+	s := unlabelledSchema()
+	s.Target = Numeric("stay", 0, 60)
+	u, err = read(t, "ward,age,stay\nA,50,4\nB,1,500\nB,2,many\nB,3,NA\n").EncodeUnlabelled(s)
+	if err != nil || u.ClippedTargets != 1 || u.Unread != 1 ||
+		!slices.Equal(u.Labelled, []bool{true, true, false, false}) {
+		t.Errorf("%+v, %v", u, err)
+	}
 }
 
 func TestEncodeUnlabelledPolicies(t *testing.T) {

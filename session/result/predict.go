@@ -26,6 +26,11 @@ type Predictions struct {
 	// Scores are over the Labelled records, those with a target; nil if there are none.
 	Labelled int           `json:"labelled"`
 	Scores   *bayes.Scores `json:"scores,omitempty"`
+	// Unscored is the number of records with a target that the schema doesn't know, and Unfit why the first
+	// one doesn't fit. ClippedTargets count as the end of the schema's range.
+	Unscored       int    `json:"unscored,omitempty"`
+	Unfit          string `json:"unfit,omitempty"`
+	ClippedTargets int    `json:"clipped_targets,omitempty"`
 }
 
 // Predicted is one record's prediction.
@@ -72,7 +77,11 @@ func (f *ModelFile) Predict(records *dataset.Records, by model.Predictive) (*Pre
 	}
 	p := &Predictions{SchemaVersion: 1, Plan: f.Plan, Model: f.Predictive.Model, Target: schema.Target.Name,
 		Classes:    schema.Target.Categories,
-		Predictive: string(by), Noise: f.Noise, NoiseIncluded: f.NoiseIncluded, Ignored: rows.Ignored}
+		Predictive: string(by), Noise: f.Noise, NoiseIncluded: f.NoiseIncluded, Ignored: rows.Ignored,
+		Unscored: rows.Unread, ClippedTargets: rows.ClippedTargets}
+	if rows.Unfit != nil {
+		p.Unfit = rows.Unfit.Error()
+	}
 	for i := range rows.Rows() {
 		row := Predicted{Record: i + 1, Remark: rows.Remarks[i], None: !rows.Usable[i]}
 		if rows.Usable[i] {
