@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"choir/lab/figure"
+	"choir/learn/dataset"
 	"choir/learn/evaluate"
 )
 
-// evaluations adds the scores on the parties' held-out records.
-func (p *Page) evaluations(points []evaluate.Point) error {
+// evaluations adds the scores on the parties' held-out records, of a model of the target.
+func (p *Page) evaluations(points []evaluate.Point, target dataset.Column) error {
 	if len(points) == 0 {
 		return nil
 	}
@@ -18,9 +19,9 @@ func (p *Page) evaluations(points []evaluate.Point) error {
 	if points[0].PerParty {
 		s.Text = append(s.Text, "Every party counts once, with the mean of its own records.")
 	}
-	score, title := accuracyOf, "Accuracy"
+	score, title, written := accuracyOf, "Accuracy", interval
 	if points[0].Accuracy == nil {
-		score, title = rmseOf, "Root mean squared error"
+		score, title, written = rmseOf, "Root mean squared error", hidden
 	}
 	f := &figure.Figure{Width: 940, Height: 400, Panels: []figure.Panel{
 		panelOf(title, points, score), panelOf("Mean log-likelihood (nats)", points, logLikOf)}}
@@ -31,10 +32,10 @@ func (p *Page) evaluations(points []evaluate.Point) error {
 		Numeric: []bool{true, true, true, true, true}}
 	for _, v := range points {
 		s.Table.Rows = append(s.Table.Rows, Row{Cells: []string{fmt.Sprint(v.Round), fmt.Sprint(v.Parties),
-			fixed(v.Records.Value, 0), interval(score(v)), interval(v.LogLikelihood)}})
+			fixed(v.Records.Value, 0), written(score(v)), interval(v.LogLikelihood)}})
 	}
 	p.add(s)
-	p.calibration(points[len(points)-1])
+	p.calibration(points[len(points)-1], target)
 	return nil
 }
 
@@ -62,6 +63,14 @@ func interval(i evaluate.Interval) string {
 	return fmt.Sprintf("%s (%s to %s)", fixed(i.Value, 3), fixed(i.Low, 3), fixed(i.High, 3))
 }
 
+// hidden is an interval of a root: where noise brings the square below 0 the value isn't known to be 0.
+func hidden(i evaluate.Interval) string {
+	if i.Value == 0 {
+		return "hidden by noise (at most " + fixed(i.High, 3) + ")"
+	}
+	return interval(i)
+}
+
 func panelOf(title string, points []evaluate.Point, of func(evaluate.Point) evaluate.Interval) figure.Panel {
 	c := figure.Curve{Name: "held-out records"}
 	for _, p := range points {
@@ -75,11 +84,13 @@ func panelOf(title string, points []evaluate.Point, of func(evaluate.Point) eval
 }
 
 // calibration is a table of the last evaluation's bins.
-func (p *Page) calibration(last evaluate.Point) {
+func (p *Page) calibration(last evaluate.Point, target dataset.Column) {
 	s := Section{Heading: "Calibration", Table: &Table{Numeric: []bool{false, true, true},
 		Head: []string{"predicted", shared(last), "observed less predicted"}}}
-	s.Text = []string{"The share of the second class that was observed less the mean probability that was " +
-		"predicted, by predicted probability."}
+	if target.Categories != nil {
+		s.Text = []string{fmt.Sprintf("The share of %s=%s that was observed less the mean probability that was "+
+			"predicted for it, by that probability.", target.Name, target.Categories[1])}
+	}
 	if last.Accuracy == nil {
 		s.Table = &Table{Head: []string{"distribution function", shared(last)}, Numeric: []bool{false, true}}
 		s.Text = []string{"Records by the predicted distribution function at their target: a calibrated " +

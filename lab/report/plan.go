@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 
 	"choir/protocol"
@@ -17,7 +18,7 @@ func ofPlan(path string) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Page{Kind: "Plan", Title: s.Name}
+	p := &Page{Kind: "Plan", Title: cmp.Or(s.Name, "Plan")}
 	p.Verdict = "Every member has signed this plan."
 	if !s.Complete {
 		p.Verdict = "This plan is not yet signed by every member."

@@ -1,8 +1,8 @@
 package report
 
 import (
+	"cmp"
 	"encoding/csv"
-
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"choir/lab/figure"
+	"choir/learn/dataset"
 	"choir/protocol"
 	"choir/protocol/verify"
 	"choir/session/app"
@@ -80,7 +81,7 @@ func ofSession(dir string) (*Page, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.Title = s.Name
+		p.Title = cmp.Or(s.Name, p.Title)
 		p.planFacts(s)
 	}
 	if err := p.model(dir, signed); err != nil {
@@ -278,8 +279,14 @@ func (p *Page) model(dir string, signed *protocol.SignedPlan) error {
 	if len(f.Warnings) > 0 && p.Kind == "Session" { // a demonstration's result has them
 		p.add(Section{Heading: "Warnings", Text: f.Warnings, Warning: true})
 	}
-	if err := p.evaluations(f.Evaluation); err != nil {
-		return err
+	if len(f.Evaluation) > 0 {
+		schema, err := dataset.ParseSchema(f.Schema)
+		if err != nil {
+			return fmt.Errorf("model.json: %w", err)
+		}
+		if err := p.evaluations(f.Evaluation, schema.Target); err != nil {
+			return err
+		}
 	}
 	var plan *protocol.Plan
 	if signed != nil && signed.Plan.ID().String() == f.Plan {
