@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +50,7 @@ func (a *tools) predict() *cobra.Command {
 		},
 	}
 	s := cmd.Flags()
-	s.StringVar(&file, "model", "", "model.json or model.npz of a session")
+	s.StringVar(&file, "model", "", "model.json or model.npz of a session, or the folder with it")
 	s.StringVar(&data, "data", "", "CSV with a header, or .npy with the columns x1, x2, ...")
 	s.StringVar(&format, "format", "csv", "output format: csv or json")
 	s.StringVar(&by, "predictive", string(model.Quadrature),
@@ -59,6 +61,9 @@ func (a *tools) predict() *cobra.Command {
 }
 
 func predict(file, data string, by model.Predictive) (*result.Predictions, error) {
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		file = filepath.Join(file, "model.json")
+	}
 	m, err := result.ReadModel(file)
 	if err != nil {
 		return nil, err
