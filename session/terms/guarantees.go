@@ -309,6 +309,8 @@ func assumptions(p *protocol.Plan) []string {
 	}
 	return append(a, "neighbours differ in one record of one party (replace-one); the numbers of records are "+
 		"public",
+		"a person has one record in the files of all parties: for one with k records epsilon is up to k times as "+
+			"large, and delta grows more",
 		"the choice of the plan's own parameters was not made on the private data")
 }
 

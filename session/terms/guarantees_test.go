@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"choir/learn/bayes"
@@ -94,6 +95,18 @@ func TestLayersByHand(t *testing.T) {
 	}
 	if tolerated < 5 || exposed < 1 {
 		t.Errorf("%d tolerated rows, %d rows with all nodes", tolerated, exposed)
+	}
+}
+
+// TestPersonsAssumed: what a plan claims for a record, it says not to claim for a person with several.
+func TestPersonsAssumed(t *testing.T) {
+	g, err := terms.GuaranteesOf(layeredPlan(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "a person has one record in the files of all parties: for one with k records epsilon is up to k"
+	if all := strings.Join(g.Assumptions, "\n"); !strings.Contains(all, want) {
+		t.Errorf("assumes %s", all)
 	}
 }
 
