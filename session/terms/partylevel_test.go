@@ -2,12 +2,16 @@ package terms_test
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"choir/learn/bayes"
+	"choir/learn/evaluate"
 	"choir/protocol"
 	"choir/session/app"
 	"choir/session/internal/rig"
@@ -28,7 +32,7 @@ func TestPartyLevelOfEvaluations(t *testing.T) {
 		warnings string // what one of them has
 	}{
 		"no evaluation": {head, true, ""},
-		"parties":       {head + "[evaluation]\nevery = 2\n", true, "count each of the"},
+		"parties":       {head + "[evaluation]\nevery = 2\n", true, "evaluation] count "},
 		"records":       {head + "[evaluation]\nevery = 2\nper_party = false\n", false, "leave per_party out"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,6 +68,66 @@ func TestPartyLevelOfEvaluations(t *testing.T) {
 				t.Errorf("data sets are %v apart where they evaluate: this plan tells nothing of the bound", evaluated)
 			}
 		})
+	}
+}
+
+// TestBlurredScores: a plan whose scores will have wide intervals by the noise alone has a warning, and no
+// other.
+func TestBlurredScores(t *testing.T) {
+	dir, head := planTOML(t)
+	head = strings.Replace(head, "rounds = 4\n", "", 1)
+	const of = "[learning]\nschema_file = \"%s.json\"\nrecords = %d\n[evaluation]\n"
+	for name, c := range map[string]struct{ text, want string }{
+		"many records": {fmt.Sprintf(of, "classes", 20_000), ""},
+		"few records":  {fmt.Sprintf(of, "classes", 200), "the accuracy will be uncertain by"},
+		"many numbers": {fmt.Sprintf(of, "lines", 1_000_000), ""},
+		"few numbers":  {fmt.Sprintf(of, "lines", 200), "the mean squared error will be uncertain by"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := terms.NewPlan(rig.WriteFile(t, dir, "plan.toml", head+c.text), time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			warnings, err := terms.Warnings(p)
+			all := strings.Join(warnings, "\n")
+			if err != nil || !strings.Contains(all, c.want) || c.want == "" && strings.Contains(all, "[evaluation]") {
+				t.Errorf("warnings %q, %v, want %q", warnings, err, c.want)
+			}
+		})
+	}
+}
+
+// TestBlurredByAsMuch: the accuracy of as many held-out records as a plan declares, half of them predicted
+// rightly, has an interval that is as wide as the plan's warning names, and what their sampling adds.
+func TestBlurredByAsMuch(t *testing.T) {
+	dir, head := planTOML(t)
+	text := head + "[learning]\nschema_file = \"classes.json\"\nrecords = 600\n[evaluation]\n"
+	p, err := terms.NewPlan(rig.WriteFile(t, dir, "plan.toml", text), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := app.Of(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, n := app.EvaluationOf(a), 0.2*600
+	u := e.Unit(p.Sensitivity)
+	sum := make([]int64, e.Dim())
+	sum[0] = int64(2 * float64(u) * n)
+	point, err := e.Estimate(sum, app.SumVariance(p), evaluate.Target{Binary: true}, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := 100 * (point.Accuracy.High - point.Accuracy.Low) / 2
+	warnings, err := terms.Warnings(p)
+	found := regexp.MustCompile(`uncertain by ([0-9]+) points`).FindStringSubmatch(strings.Join(warnings, "\n"))
+	if err != nil || found == nil {
+		t.Fatalf("%q, %v", warnings, err)
+	}
+	points, err := strconv.ParseFloat(found[1], 64)
+	if sampling := 100 * 1.96 * 0.5 / math.Sqrt(n); err != nil || half < points-0.5 || half > points+sampling {
+		t.Errorf("%v points, %v; the interval has %v to each side, of which sampling is at most %v", points, err,
+			half, sampling)
 	}
 }
 

@@ -2,13 +2,11 @@ package terms
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"choir/learn/bayes"
 	"choir/learn/centre"
 	"choir/learn/dataset"
-	"choir/learn/evaluate"
 	"choir/learn/pvi"
 	"choir/protocol"
 	"choir/session/app"
@@ -22,13 +20,14 @@ const (
 	weakDelta   = 0.01
 )
 
-// mostBlurred is the half-width of an interval of the accuracy that is still of use.
-const mostBlurred = 0.2
-
 // Warnings returns what is to be feared of a plan before anybody has signed, an empty list if nothing
 // is: a budget that hardly protects, and noise that its learning drowns in.
 func Warnings(p *protocol.Plan) ([]string, error) {
-	out := append(weak(p), scored(p)...)
+	scores, err := scored(p)
+	out := append(weak(p), scores...)
+	if err != nil {
+		return out, err
+	}
 	drowned, err := outlook(p)
 	if err != nil {
 		return out, err
@@ -75,10 +74,14 @@ func rangesOutlook(p *protocol.Plan) (string, error) {
 // declared is the number of records of a method that declares them.
 func declared(a app.Spec) int64 {
 	switch a := a.(type) {
+	case *app.PVI:
+		return a.Records
 	case *app.GlobalVI:
 		return a.Global.Records
 	case *app.MCMC:
 		return a.MCMC.Records
+	case *app.Statistics:
+		return a.Statistics.Records
 	}
 	return 0
 }
@@ -137,31 +140,4 @@ func weak(p *protocol.Plan) []string {
 			"with that probability; take less than 1 over the number of records", p.Delta))
 	}
 	return out
-}
-
-// scored warns of an evaluation under a strategy that protects all of a party's data alike.
-func scored(p *protocol.Plan) []string {
-	l, err := app.PVIOf(p)
-	if err != nil || l.Evaluation == nil || p.Noise == protocol.NoiseNone || !app.ProtectsParties(l) {
-		return nil
-	}
-	if l.Evaluation.PerParty {
-		return blurred(p, l.Evaluation)
-	}
-	return []string{fmt.Sprintf("rounds of [evaluation] add the scores of a party's held-out records one by "+
-		"one: epsilon %g is then for every record, and not for all of a party's data as a whole; if that is to "+
-		"be protected, leave per_party out of [evaluation]", p.Epsilon)}
-}
-
-// blurred warns of scores whose interval at 95 % is more than mostBlurred to each side by the noise alone,
-// where every party counts once.
-func blurred(p *protocol.Plan, e *evaluate.Config) []string {
-	noise := math.Sqrt(app.SumVariance(p)) / (2 * float64(e.Unit(p.Sensitivity))) // in parties
-	off := 1.96 * noise / float64(p.Parties())
-	if off <= mostBlurred {
-		return nil
-	}
-	return []string{fmt.Sprintf("rounds of [evaluation] count each of the %d parties once, with noise of %.0f "+
-		"parties: the accuracy will be uncertain by %.0f points and more to each side; take more parties, a "+
-		"larger epsilon or fewer rounds, or leave [evaluation] out", p.Parties(), noise, 100*min(1, off))}
 }
