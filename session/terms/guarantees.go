@@ -307,11 +307,17 @@ func assumptions(p *protocol.Plan) []string {
 		a = append(a, fmt.Sprintf("at most as many parties of each of the %d plans before; a party that is in "+
 			"several took part in all of their attempts", chainLength(p)))
 	}
-	return append(a, "neighbours differ in one record of one party (replace-one); the numbers of records are "+
-		"public",
-		"a person has one record in the files of all parties: for one with k records epsilon is up to k times as "+
-			"large, and delta grows more",
-		"the choice of the plan's own parameters was not made on the private data")
+	if whole := app.PartySensitivity(p); whole > 0 && whole <= p.Sensitivity {
+		a = append(a, "neighbours differ in all records of one party (replace-one)",
+			"a person's records are at one party: for one with records at k parties epsilon is up to k times as "+
+				"large, and delta grows more")
+	} else {
+		a = append(a, "neighbours differ in one record of one party (replace-one); the numbers of records are "+
+			"public",
+			"a person has one record in the files of all parties: for one with k records epsilon is up to k times "+
+				"as large, and delta grows more")
+	}
+	return append(a, "the choice of the plan's own parameters was not made on the private data")
 }
 
 // reportAssumptions are those of a plan of shuffled reports.

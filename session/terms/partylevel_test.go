@@ -48,6 +48,10 @@ func TestPartyLevelOfEvaluations(t *testing.T) {
 			if c.whole && (of == nil || *of > 1) || !c.whole && of != nil && *of < 100 {
 				t.Errorf("a party has epsilon %v, want the plan's: %v", of, c.whole)
 			}
+			assumed := strings.Contains(strings.Join(g.Assumptions, "\n"), "differ in all records of one party")
+			if assumed != c.whole {
+				t.Errorf("assumes %q, want neighbours in all of a party's records: %v", g.Assumptions, c.whole)
+			}
 			all := strings.Join(g.Warnings, "\n")
 			if !strings.Contains(all, c.warnings) || c.warnings == "" && strings.Contains(all, "[evaluation]") {
 				t.Errorf("warnings %q, want %q", g.Warnings, c.warnings)
