@@ -81,6 +81,30 @@ func checkForms(t *testing.T, what string, f *ModelFile, change func(*ModelFile)
 	}
 }
 
+// TestModelOfTwoReaders: model.json has every number once, in all spellings that package json takes for a
+// field. Otherwise a program that reads "mean" alone could be shown another one than is checked.
+func TestModelOfTwoReaders(t *testing.T) {
+	want := sumModel()
+	b, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "model.json")
+	for _, first := range []string{`"mean":[1,2]`, `"MEAN":[1,2]`, `"Mean":[60,-3.5]`, `"\u017ftate":[1,2]`} {
+		altered := "{" + first + "," + string(b[1:])
+		if err := os.WriteFile(path, []byte(altered), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := sameModel(path, want); err == nil || !strings.Contains(err.Error(), "appears twice") {
+			t.Errorf("%s: %v", altered, err)
+		}
+	}
+	nested := strings.Replace(string(b), "{", `{"predictive":{"natural":[0],"Natural":[1]},`, 1)
+	if _, err := parseModel([]byte(nested)); err == nil || !strings.Contains(err.Error(), "appears twice") {
+		t.Errorf("%s: %v", nested, err)
+	}
+}
+
 // TestPublishedTable does the same for model.csv, of which a session says nothing more
 // than its cells.
 func TestPublishedTable(t *testing.T) {
