@@ -337,6 +337,10 @@ func (p *Page) verified(dir string) {
 		"sum, result and model of %d rounds in %d attempts. The model in the folder is the one that the "+
 		"transcript leads to.",
 		v.Rounds(), len(v.Attempts))}
+	if exists(filepath.Join(dir, "result.json")) {
+		s.List = append(s.List, "Not checked: the scores, of result.json and rounds.csv. They are on test "+
+			"data, which the transcript does not have.")
+	}
 	if v.Audited {
 		s.List = append(s.List, "Every revealed sum opens the parties' commitments.")
 	}

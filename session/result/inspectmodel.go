@@ -3,7 +3,6 @@ package result
 import (
 	"bytes"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -16,15 +15,18 @@ import (
 	"choir/protocol/verify"
 )
 
+// modelForms are the files of a published model.
+var modelForms = []struct {
+	name  string
+	check func(path string, want *ModelFile) error
+}{{"model.json", sameModel}, {"model.npz", sameArrays}, {"model.csv", sameTable}, {drawsFile, sameDraws},
+	{evaluationFile, sameEvaluation}}
+
 // checkModelFiles compares the published model with the transcript, in each of the
 // forms that exist.
 func checkModelFiles(dir string, p *protocol.Plan, r *verify.Report) error {
 	var want *ModelFile
-	for _, form := range []struct {
-		name  string
-		check func(path string, want *ModelFile) error
-	}{{"model.json", sameModel}, {"model.npz", sameArrays}, {"model.csv", sameTable}, {drawsFile, sameDraws},
-		{evaluationFile, sameEvaluation}} {
+	for _, form := range modelForms {
 		path := filepath.Join(dir, form.name)
 		if _, err := os.Stat(path); os.IsNotExist(err) {
 			continue
@@ -40,6 +42,26 @@ func checkModelFiles(dir string, p *protocol.Plan, r *verify.Report) error {
 		}
 	}
 	return nil
+}
+
+// Unchecked returns the names of the files of a folder that VerifyFolder does not look at, such as scores on
+// data that the transcript does not have. Folders in it are left out.
+func Unchecked(dir string) (names []string, err error) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "%w", err)
+	}
+	own := filesOf(dir) == dir
+	for _, f := range files {
+		checked := own && (f.Name() == PlanFile || f.Name() == TranscriptFile)
+		for _, form := range modelForms {
+			checked = checked || f.Name() == form.name
+		}
+		if !checked && !f.IsDir() {
+			names = append(names, f.Name())
+		}
+	}
+	return names, nil
 }
 
 func notTheModel(path, what string) error {
@@ -168,7 +190,8 @@ func (f *ModelFile) sameCells(path string, header []string, rows [][]any) error 
 	}
 	got, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
 	if err != nil {
-		return errors.Join(notTheModel(path, "no table"), err)
+		return notTheModel(path, fmt.Sprintf("it is no table: %v; take the file again from who sent it, or "+
+			"remove it to check the others", err))
 	}
 	if len(got) != len(rows)+1 || !slices.Equal(got[0], header) {
 		return notTheModel(path, "its header, or how many lines it has")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,6 +79,45 @@ func checkForms(t *testing.T, what string, f *ModelFile, change func(*ModelFile)
 	if err := sameArrays(filepath.Join(dir, "model.npz"), want); (err == nil) != same && !strings.HasSuffix(what,
 		"sum, sd") {
 		t.Errorf("%s: model.npz: %v", what, err) // the arrays of a sum have no place for one
+	}
+}
+
+// TestBrokenTable: the message about a table that can't be read names the file in its only line.
+func TestBrokenTable(t *testing.T) {
+	f := sumModel()
+	path := filepath.Join(t.TempDir(), "model.csv")
+	if err := os.WriteFile(path, []byte("coordinate,sum\n0,60\n1-3.5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := sameTable(path, f)
+	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "remove it") ||
+		!strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "record on line 3") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestUnchecked: what verification does not look at is named, a copy of the plan next to the transcript's
+// folder included.
+func TestUnchecked(t *testing.T) {
+	dir := t.TempDir()
+	if err := sumModel().Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{PlanFile, TranscriptFile, "rounds.csv", "result.json"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"result.json", "rounds.csv"}
+	if got, err := Unchecked(dir); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "transcript"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	want = []string{PlanFile, "result.json", "rounds.csv", TranscriptFile}
+	if got, err := Unchecked(dir); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v", got, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,8 @@ type verdict struct {
 	Attempts      []attemptVerdict `json:"attempts"`
 	After         string           `json:"after,omitempty"`  // id of the predecessor
 	Before        *verdict         `json:"before,omitempty"` // the predecessor's, if its record is here
+	// Unchecked names the files of the folder that the transcript does not determine.
+	Unchecked []string `json:"unchecked,omitempty"`
 
 	mixed bool // a mix-net carried reports
 }
@@ -49,9 +52,11 @@ func (a *App) Verify() *cobra.Command {
 		Long: `Check, from the signed plan and the transcript in DIR alone, everything that the
 protocol promises about a session: signatures, set agreement, partial sums,
 results, models and charges. A successor plan's transcript is checked with its
-predecessors', as far as they are there. With --store, also that the aggregator
-signed the same results for the party whose store it is. Exits with 7 and the
-cause when anything was altered.`,
+predecessors', as far as they are there, and the model's files in DIR with the
+transcript. Other files in DIR, such as scores on test data, are not checked and
+are named. With --store, also that the aggregator signed the same results for
+the party whose store it is. Exits with 7 and the cause when anything was
+altered.`,
 		Example: "  choir verify result\n  choir verify result --store store.db\n" +
 			"  choir verify result --format json",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: folderArgs,
@@ -70,6 +75,9 @@ cause when anything was altered.`,
 				}
 			}
 			v := verdictOf(r)
+			if v.Unchecked, err = result.Unchecked(args[0]); err != nil {
+				return err
+			}
 			return a.Print(format, v, func() { a.verified(v, verbose) })
 		},
 	}
@@ -150,6 +158,18 @@ func (a *App) verified(v verdict, verbose bool) {
 	}
 	if v.Audited {
 		fmt.Fprintln(a.Out, "audited: every revealed sum opens the parties' commitments")
+	}
+	a.unchecked(v.Unchecked)
+}
+
+// unchecked names the first files of the folder for which the verdict does not hold.
+func (a *App) unchecked(names []string) {
+	const most = 20
+	if n := len(names); n > most {
+		names = append(slices.Clone(names[:most]), fmt.Sprintf("and %d more", n-most))
+	}
+	if len(names) > 0 {
+		Wrap(a.Out, "not checked: ", strings.Join(names, ", "))
 	}
 }
 
