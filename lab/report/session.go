@@ -348,6 +348,9 @@ func (p *Page) verified(dir string) {
 		s.List = append(s.List, fmt.Sprintf("Charged: epsilon %s at delta %s.", number(v.Epsilon, 6),
 			number(v.Delta, 3)))
 	}
+	if v.Unconfirmed {
+		s.List = append(s.List, "The last sum is not confirmed: the record lacks a compute node's signature on it.")
+	}
 	if v.Aborted != "" {
 		s.List = append(s.List, "The session ended early: "+v.Aborted)
 	}

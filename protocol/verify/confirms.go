@@ -10,6 +10,8 @@ type confirms struct {
 	round, attempt uint32
 	result         protocol.Digest
 	values         []protocol.Value // by node
+	sum            bool             // the result is of a sum
+	given          int              // how many nodes have confirmed it
 }
 
 // newConfirms returns the confirms that follow from the revealed vectors; those of a void result
@@ -18,7 +20,7 @@ func newConfirms(
 	s protocol.BoundPlan, r *protocol.ResultProof, vectors []field.Vector, openings []protocol.Opening,
 ) *confirms {
 	c := &confirms{round: r.Round, attempt: r.Attempt, result: r.Digest,
-		values: make([]protocol.Value, s.Plan.Computes())}
+		values: make([]protocol.Value, s.Plan.Computes()), sum: vectors != nil}
 	for k, v := range vectors {
 		f := s.Fingerprint(r.Digest)
 		f.Write(v)
@@ -58,6 +60,7 @@ func (r *reader) confirm(from uint32, m *protocol.Confirm) error {
 	case m.Value != r.due.values[int(from)-r.bound.Plan.Parties()]:
 		return mismatch("%s confirmed another partial sum than it revealed", r.bound.Name(from))
 	}
+	r.due.given++
 	return nil
 }
 

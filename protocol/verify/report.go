@@ -17,6 +17,9 @@ type Report struct {
 	// Stopped reports whether the record ends before the session does: the aggregator was stopped,
 	// or the record's end was removed.
 	Stopped bool
+	// Unconfirmed reports whether the last sum's result lacks the Confirm of a node. Without audit the
+	// aggregator and one node can record any such sum, after the others have revealed.
+	Unconfirmed bool
 	// Fault is the first contradiction in the record of the attempt in which the session
 	// ended; empty if there is none.
 	Fault string

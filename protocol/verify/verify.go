@@ -26,6 +26,7 @@ func Transcript(signed *protocol.SignedPlan, entries [][]byte, model protocol.Mo
 	if err := r.session(); err != nil {
 		return nil, protocol.Fail(protocol.ClassIntegrity, "transcript: entry %d: %w", r.blame(), err)
 	}
+	r.report.Unconfirmed = r.due != nil && r.due.sum && r.due.given < r.computes
 	return r.report, r.report.spend(signed.Plan, len(r.report.Attempts))
 }
 

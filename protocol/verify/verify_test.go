@@ -94,6 +94,40 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// TestUnconfirmed: the aggregator and node-b know node-a's partial sum and record another sum in the place
+// of the one that node-a confirmed. They can't have its Confirm, and the report has that, however the record
+// ends.
+func TestUnconfirmed(t *testing.T) {
+	for name, end := range map[string]func(w *script){
+		"cut":     func(*script) {},
+		"aborted": func(w *script) { w.record(5, &protocol.Abort{Class: 5, Reason: "gone"}) },
+		"a next round": func(w *script) {
+			w.record(5, &protocol.Round{Round: 2, Attempt: 1, Model: w.digest(1, w.now), Last: w.last})
+		},
+		"the liar's own": func(w *script) {
+			w.record(5, &protocol.Round{Round: 2, Attempt: 1, Model: w.digest(1, w.now), Last: w.last})
+			w.record(4, w.due[1])
+			w.record(5, &protocol.Abort{Class: 5, Reason: "gone"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newScript(t, nil).begin().attempt(1, 1, values(), 0, 1)
+			end(w)
+			r, err := verify.Transcript(w.signed, w.entries, w.model)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !r.Unconfirmed || r.Completed() {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+	w := full(t, nil)
+	if r, err := verify.Transcript(w.signed, w.entries, w.model); err != nil || r.Unconfirmed {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 func TestAborted(t *testing.T) {
 	why := &protocol.Abort{Class: 5, Reason: "too few members"}
 	for name, build := range map[string]func(w *script){

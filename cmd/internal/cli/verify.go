@@ -22,7 +22,8 @@ type verdict struct {
 	Rounds        int              `json:"rounds"`
 	Completed     bool             `json:"completed"`
 	Aborted       string           `json:"aborted,omitempty"`
-	Stopped       bool             `json:"stopped"` // the record ends before the session does
+	Stopped       bool             `json:"stopped"`     // the record ends before the session does
+	Unconfirmed   bool             `json:"unconfirmed"` // a node's signature on the last sum is missing
 	Releases      int              `json:"releases"`
 	Audited       bool             `json:"audited"`
 	Epsilon       *float64         `json:"epsilon"` // null when the plan claims none
@@ -95,6 +96,7 @@ func verdictOf(r *verify.Report) verdict {
 		Completed:     r.Completed(),
 		Aborted:       r.Aborted,
 		Stopped:       r.Stopped,
+		Unconfirmed:   r.Unconfirmed,
 		Releases:      r.Releases,
 		Audited:       r.Audited,
 		Attempts:      []attemptVerdict{},
@@ -152,6 +154,12 @@ func (a *App) verified(v verdict, verbose bool) {
 			plural(v.Rounds, "round", "rounds"))
 	case v.Completed:
 		fmt.Fprintf(a.Out, "completed, %d rounds\n", v.Rounds)
+	}
+	if v.Unconfirmed {
+		fmt.Fprintln(a.Out, "the last sum is not confirmed: the record lacks a node's signature on it")
+		if !v.Audited {
+			fmt.Fprintln(a.Out, "so the aggregator and another node may have made that sum up")
+		}
 	}
 	if v.Epsilon != nil {
 		fmt.Fprintf(a.Out, "charged: epsilon %.6g at delta %g\n", *v.Epsilon, *v.Delta)
