@@ -19,6 +19,15 @@ func testKey(i int) *identity.PrivateKey {
 	return identity.FromSeed([32]byte(bytes.Repeat([]byte{byte(i + 1)}, 32)))
 }
 
+// unmarshalPlan decodes a canonical plan. It checks the form alone.
+func unmarshalPlan(b []byte) (*Plan, error) {
+	p := new(Plan)
+	if err := unmarshal("plan", b, p); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
 // testPlan returns a valid plan of three parties, two compute nodes and an aggregator, whose
 // member i has testKey(i). It claims no epsilon.
 func testPlan() *Plan {

@@ -267,16 +267,6 @@ func (w *wire) float(name string, v *float64) {
 // Marshal returns the plan's canonical form. It fails for a plan that cannot be decoded.
 func (p *Plan) Marshal() ([]byte, error) { return marshal(p) }
 
-// unmarshalPlan decodes a canonical plan. It checks the form alone; Validate checks the
-// content.
-func unmarshalPlan(b []byte) (*Plan, error) {
-	p := new(Plan)
-	if err := unmarshal("plan", b, p); err != nil {
-		return nil, err
-	}
-	return p, nil
-}
-
 // ID returns the hash of the canonical form, or zero if the plan has none.
 func (p *Plan) ID() PlanID {
 	b, err := p.Marshal()

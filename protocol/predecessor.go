@@ -23,25 +23,17 @@ type Predecessor struct {
 }
 
 func (r *Predecessor) fields(w *wire) {
-	var body []byte
-	if !w.reading() {
-		if body, w.err = r.Plan.Marshal(); w.err != nil {
+	if w.reading() {
+		if w.depth++; w.depth > maxChain {
+			w.fail("more than %d predecessors", maxChain)
 			return
 		}
+		r.Plan = new(Plan)
 	}
-	w.blob("predecessor", &body, maxBlob)
+	w.within("predecessor", r.Plan, maxBlob)
 	w.u32("predecessor's round", &r.Round)
 	w.u32("predecessor's attempts", &r.Attempts)
 	w.fixed("predecessor's model", r.Model[:])
-	if !w.reading() || w.err != nil {
-		return
-	}
-	if w.depth++; w.depth > maxChain {
-		w.fail("more than %d predecessors", maxChain)
-		return
-	}
-	r.Plan = new(Plan)
-	w.err = (&wire{b: body, in: true, depth: w.depth}).read("predecessor", r.Plan)
 }
 
 // after is the predecessor, or nothing: it is the end of the plan.

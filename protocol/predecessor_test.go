@@ -3,6 +3,7 @@ package protocol
 import (
 	"errors"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -153,6 +154,37 @@ func TestChainIsBounded(t *testing.T) {
 	}
 	if _, err := unmarshalPlan(b); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestChainCostsItsSize: to read a plan with a long chain of predecessors takes memory in proportion to its
+// size, and to write it, too: each buffer is at least a quarter larger than the one before, so that all
+// together are at most five times the last. A copy of each level would be 60 times as much.
+func TestChainCostsItsSize(t *testing.T) {
+	p := private(testPlan())
+	p.Parameters = make([]byte, 1<<20)
+	for range 60 {
+		q := private(testPlan())
+		q.After = &Predecessor{Plan: p, Round: 1, Attempts: 1}
+		p = q
+	}
+	var before, written, read runtime.MemStats
+	runtime.ReadMemStats(&before)
+	b, err := p.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&written)
+	if _, err := unmarshalPlan(b); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&read)
+	size := uint64(len(b))
+	if n := written.TotalAlloc - before.TotalAlloc; n > 8*size {
+		t.Errorf("writing %d bytes took %d", size, n)
+	}
+	if n := read.TotalAlloc - written.TotalAlloc; n > 3*size {
+		t.Errorf("reading %d bytes took %d", size, n)
 	}
 }
 

@@ -21,19 +21,10 @@ type SignedPlan struct {
 }
 
 func (sp *SignedPlan) fields(w *wire) {
-	var body []byte
-	if !w.reading() {
-		b, err := sp.Plan.Marshal()
-		if err != nil {
-			w.err = err
-			return
-		}
-		body = b
+	if w.reading() {
+		sp.Plan = new(Plan)
 	}
-	w.blob("plan", &body, maxBlob)
-	if w.reading() && w.err == nil {
-		sp.Plan, w.err = unmarshalPlan(body)
-	}
+	w.within("plan", sp.Plan, maxBlob)
 	if n := w.count("signatures", len(sp.Accepts), envelopeSize); w.reading() && w.err == nil {
 		sp.Accepts = make([]*Envelope, n)
 	}

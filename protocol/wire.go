@@ -148,6 +148,30 @@ func (w *wire) blob(name string, v *[]byte, max int) {
 	}
 }
 
+// within is a blob that is the encoding of a message. Nothing is copied on the way, so that a message
+// within a message within a message costs no more than its size.
+func (w *wire) within(name string, m fielder, max int) {
+	if w.in {
+		var body []byte
+		outer := w.view
+		w.view = true
+		w.blob(name, &body, max)
+		if w.view = outer; w.err == nil {
+			w.err = (&wire{b: body, in: true, depth: w.depth}).read(name, m)
+		}
+		return
+	}
+	at := len(w.b)
+	w.b = append(w.b, 0, 0, 0, 0)
+	m.fields(w)
+	n := len(w.b) - at - 4
+	if n > max {
+		w.fail("%s has %d bytes, more than %d", name, n, max)
+		return
+	}
+	binary.BigEndian.PutUint32(w.b[at:], uint32(n))
+}
+
 // text is a blob of printable ASCII, safe in a log line.
 func (w *wire) text(name string, v *string, max int) {
 	b := []byte(*v)
