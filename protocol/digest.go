@@ -156,6 +156,14 @@ func IntDigest(key DigestKey, v []int64) Digest {
 	return p.digest(key)
 }
 
+// packedDigest is IntDigest of integers, given their packed form.
+func packedDigest(key DigestKey, packed []byte) Digest {
+	h := blake.NewHash(integersContext)
+	h.Write(packed)
+	h.Write(key[:])
+	return h.Sum()
+}
+
 // IntPacker packs integers that come in order, and digests the packed form.
 type IntPacker struct {
 	h      *blake.Hash

@@ -154,20 +154,26 @@ func (p *Plan) OpenOrigin(b []byte) (*Origin, error) {
 	if len(b) < 1+len(s.Key) || b[0] != transcriptOrigin {
 		return nil, fmt.Errorf("%w: the predecessor's model is missing", ErrMismatch)
 	}
-	copy(s.Key[:], b[1:])
+	packed := b[1+copy(s.Key[:], b[1:]):]
+	if packedDigest(s.Key, packed) != p.After.Model { // before it is unpacked: 64 kB of zeros unpack to 2 GB
+		return nil, p.otherOrigin()
+	}
 	var ok bool
-	s.Model, ok = UnpackInts(b[1+len(s.Key):])
-	if !ok || !bytes.Equal(MarshalOrigin(s), b) {
+	if s.Model, ok = UnpackInts(packed); !ok || !bytes.Equal(MarshalOrigin(s), b) {
 		return nil, fmt.Errorf("%w: not a model in canonical form", ErrMalformed)
 	}
-	return s, p.CheckOrigin(s)
+	return s, nil
+}
+
+func (p *Plan) otherOrigin() error {
+	return fmt.Errorf("%w: it is not the model after round %d of plan %s", ErrMismatch, p.After.Round,
+		p.After.Plan.ID().Short())
 }
 
 // CheckOrigin checks that an Origin is the one that the plan names.
 func (p *Plan) CheckOrigin(s *Origin) error {
 	if IntDigest(s.Key, s.Model) != p.After.Model {
-		return fmt.Errorf("%w: it is not the model after round %d of plan %s", ErrMismatch, p.After.Round,
-			p.After.Plan.ID().Short())
+		return p.otherOrigin()
 	}
 	return nil
 }

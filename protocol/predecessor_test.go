@@ -207,6 +207,17 @@ func TestOrigin(t *testing.T) {
 			t.Errorf("%d of %d bytes are accepted", n, len(good))
 		}
 	}
+	huge := append(append(good[:33:33], 0, 0, 0, 16, 0, 0, 0, 0), make([]byte, 1<<16+1)...) // 2^28 zeros
+	if v, ok := ViewPackedInts(huge[33:]); !ok || v.Len() != maxDim {
+		t.Fatal(v.Len(), ok)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := p.OpenOrigin(huge)
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrMismatch) || n > 1<<20 {
+		t.Errorf("%d bytes for another model of %d, which is refused: %v", n, len(huge), err)
+	}
 	if _, err := testPlan().OpenOrigin(good); err == nil {
 		t.Error("a plan without a predecessor accepts it")
 	}
