@@ -121,7 +121,10 @@ func (h *hearing) read(s protocol.BoundPlan, data []byte) (p *status.Peer, ask b
 	if !identity.Verify(member.Key, announcedBy(s, e.Body), *e.Sig) || !h.later(&a) {
 		return nil, false
 	}
-	return &status.Peer{Name: member.Name, Role: member.Role.String(), State: a.State, Round: a.Round,
-		Settled: a.Settled, Waiting: a.Waiting[:min(len(a.Waiting), maxAnnouncedNames)],
-		Note: a.Note[:min(len(a.Note), maxAnnouncedText)]}, false
+	p = &status.Peer{Name: member.Name, Role: member.Role.String(), State: protocol.Printable(a.State),
+		Round: a.Round, Settled: a.Settled, Note: protocol.Printable(a.Note)}
+	for _, name := range a.Waiting[:min(len(a.Waiting), maxAnnouncedNames)] {
+		p.Waiting = append(p.Waiting, protocol.Printable(name))
+	}
+	return p, false // its texts are short and have nothing that would steer a terminal
 }

@@ -3,6 +3,8 @@ package member
 import (
 	"crypto/rand"
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +70,37 @@ func TestRepeatedAnnouncementIsRefused(t *testing.T) {
 	}
 }
 
+// TestAnnouncedTexts: a member's announcement can't fill the memory of others or steer the terminals on which
+// they read it.
+func TestAnnouncedTexts(t *testing.T) {
+	key, err := identity.Generate(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := protocol.Bind(&protocol.Plan{Members: []protocol.Member{
+		{Name: "eve", Role: protocol.RoleParty, Key: key.Public()}}})
+	evil := "\x1b[2Jcompleted\n" + strings.Repeat("x", 1<<20)
+	a := announcement{Time: 1, State: evil, Note: evil, Waiting: slices.Repeat([]string{evil}, 50)}
+	body, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sig := key.Sign(announcedBy(s, body))
+	data, err := json.Marshal(envelope{Body: body, Sig: &sig})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := new(hearing).read(s, data)
+	if p == nil || len(p.Waiting) != maxAnnouncedNames {
+		t.Fatal(p)
+	}
+	for _, text := range append(p.Waiting, p.State, p.Note) {
+		if len(text) > maxAnnouncedText || strings.ContainsAny(text, "\x1b\n") {
+			t.Errorf("%.40q, %d bytes", text, len(text))
+		}
+	}
+}
+
 // TestAnnouncementsAreInOrder checks that a member's announcements have later and later times, also
 // within a millisecond and after its clock was set back.
 func TestAnnouncementsAreInOrder(t *testing.T) {
@@ -80,4 +113,29 @@ func TestAnnouncementsAreInOrder(t *testing.T) {
 			last = at
 		}
 	}
+}
+
+// FuzzAnnouncement: whatever a member signs, and whatever else comes, reading it ends, and what is taken is
+// bounded.
+func FuzzAnnouncement(f *testing.F) {
+	key := identity.FromSeed([32]byte{1})
+	s := protocol.Bind(&protocol.Plan{Members: []protocol.Member{
+		{Name: "eve", Role: protocol.RoleParty, Key: key.Public()}}})
+	f.Add([]byte(`{"member":0,"time":1,"state":"working","round":1,"settled":0,"waiting":["ada"],"note":"x"}`))
+	f.Add([]byte(`{"ask":true}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		sig := key.Sign(announcedBy(s, body))
+		data, err := json.Marshal(envelope{Body: body, Sig: &sig})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, _ := new(hearing).read(s, body); p != nil {
+			t.Errorf("%q is taken without a signature", body)
+		}
+		p, _ := new(hearing).read(s, data)
+		if p != nil && (len(p.Waiting) > maxAnnouncedNames || len(p.State) > maxAnnouncedText ||
+			len(p.Note) > maxAnnouncedText) {
+			t.Errorf("%+v", p)
+		}
+	})
 }
