@@ -57,10 +57,20 @@ func (a *App) start(cmd *cobra.Command) {
 
 // Run runs the command line of the process and returns the exit code.
 func Run(build func(*App) *cobra.Command) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	return Execute(ctx, os.Args[1:], Streams{os.Stdin, os.Stdout, os.Stderr}, build)
+}
+
+// endings are the signals that end a verb. A terminal that goes away sends SIGHUP, which nohup has
+// made the process ignore: Notify would undo that.
+func endings() []os.Signal {
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		ends = append(ends, syscall.SIGHUP)
+	}
+	return ends
 }
 
 // Execute runs one command line and returns the exit code. build makes the

@@ -4,7 +4,9 @@ package cli
 
 import (
 	"os"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,12 +15,24 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestSignalsEndVerbs: SIGINT and SIGTERM alike end a verb that goes on computing, within a second.
+// TestIgnoredHangup: under nohup SIGHUP ends nothing.
+func TestIgnoredHangup(t *testing.T) {
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	if ends := endings(); slices.Contains(ends, os.Signal(syscall.SIGHUP)) {
+		t.Errorf("ended by %v", ends)
+	}
+}
+
+// TestSignalsEndVerbs: SIGINT, SIGTERM and SIGHUP alike end a verb that goes on computing, within a second.
 func TestSignalsEndVerbs(t *testing.T) {
 	args, stderr := os.Args, os.Stderr
 	defer func() { os.Args, os.Stderr = args, stderr }()
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		t.Run(signal.String(), func(t *testing.T) {
+	heard := make(chan os.Signal, 1) // where the test's parent ignores SIGHUP, it is no longer ignored
+	signal.Notify(heard, syscall.SIGHUP)
+	defer signal.Stop(heard)
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(sig.String(), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "stderr")
 			out, err := os.Create(path)
 			if err != nil {
@@ -31,7 +45,7 @@ func TestSignalsEndVerbs(t *testing.T) {
 			code := Run(func(a *App) *cobra.Command {
 				deaf := &cobra.Command{Use: "deaf", RunE: func(*cobra.Command, []string) error {
 					sent <- time.Now()
-					if err := syscall.Kill(os.Getpid(), signal); err != nil {
+					if err := syscall.Kill(os.Getpid(), sig); err != nil {
 						return err
 					}
 					<-end
