@@ -120,9 +120,6 @@ func checkAdvised(t *testing.T, ad *Advisor, a *Advice, schema string) {
 // TestAdviceOfUnlikeParties: where one party has most records, joining may pay for the others and not for it,
 // and the advice names both, in whatever order the parties are.
 func TestAdviceOfUnlikeParties(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
 	ad := advisor(t, rehearsedSchema)
 	ad.Records, ad.Accuracy, ad.Epsilon = []int{20, 20, 20, 3000}, 0.9, 0.5
 	a, err := ad.Run(context.Background())

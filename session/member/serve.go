@@ -26,7 +26,7 @@ import (
 type Policy struct {
 	Epsilon      float64              // the largest epsilon that a plan may claim; infinite: it may claim none
 	Delta        float64              // the largest delta that it may claim it at
-	Applications []string             // that are allowed, such as "pvi"
+	Applications []string             // that are allowed, such as "dp-pvi"
 	Keys         []identity.PublicKey // every member must have one of these
 }
 

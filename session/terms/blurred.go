@@ -12,8 +12,8 @@ import (
 // Half-widths of an interval at 95 % of scores that are still of use: of a share, and of a mean squared error
 // over the mean square that the target is expected to have.
 const (
-	mostBlurred  = 0.2
-	mostBlurredN = 0.5
+	mostBlurred       = 0.2
+	mostBlurredSquare = 0.5
 )
 
 // scored warns of an evaluation whose scores noise will hide, and of one that counts single records under a
@@ -35,9 +35,9 @@ func scored(p *protocol.Plan) (all []string, err error) {
 			"by one: epsilon %g is then for every record, and not for all of a party's data as a whole; if that "+
 			"is to be protected, leave per_party out of [evaluation]", p.Epsilon))
 	}
-	blurred, err := blurred(p, a)
-	if blurred != "" {
-		all = append(all, blurred)
+	hidden, err := blurred(p, a)
+	if hidden != "" {
+		all = append(all, hidden)
 	}
 	return all, err
 }
@@ -71,7 +71,7 @@ func blurred(p *protocol.Plan, a app.Spec) (string, error) {
 	if expected := defaults.Of(schema).Target; expected > 0 {
 		half /= expected
 	}
-	if off *= half * half; off <= mostBlurredN {
+	if off *= half * half; off <= mostBlurredSquare {
 		return "", nil
 	}
 	return fmt.Sprintf("%s, and errors of up to half the range of %q: the mean squared error will be uncertain "+
