@@ -83,7 +83,8 @@ func (c Config) DampingUnits(round int) int64 {
 
 // Fold is the round's public step: it returns raw + k_s sum, where sum is the revealed
 // total of the parties' updates and noise in units of 2^-f. It leaves raw and sum
-// unchanged. Errors: ErrRound, ErrShape, ErrOverflow with the coordinate.
+// unchanged. With local noise, which the steps of all rounds may let grow, a coordinate stays at the end of
+// its range. Errors: ErrRound, ErrShape, ErrOverflow with the coordinate.
 func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 	if err := checkRound(round); err != nil {
 		return nil, err
@@ -105,10 +106,28 @@ func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 		return nil, fmt.Errorf("fold of round %d, %w", round, err)
 	}
 	next := make([]int64, len(raw))
-	if i := addScaled(next, raw, c.DampingUnits(round), sum); i >= 0 {
+	if i := c.add(next, raw, c.DampingUnits(round), sum); i >= 0 {
 		return nil, fmt.Errorf("fold of round %d, coordinate %d: %w", round, i, ErrOverflow)
 	}
 	return next, nil
+}
+
+// add is addScaled, or with local noise the sum within the range of int64, which is as good as any number
+// where nothing but noise is left.
+func (c Config) add(dst, a []int64, k int64, b []int64) int {
+	if !c.params().Local {
+		return addScaled(dst, a, k, b)
+	}
+	for i, x := range b {
+		if addScaled(dst[i:i+1], a[i:i+1], k, b[i:i+1]) < 0 {
+			continue
+		}
+		dst[i] = math.MaxInt64
+		if x < 0 {
+			dst[i] = -math.MaxInt64
+		}
+	}
+	return -1
 }
 
 func checkRound(round int) error {

@@ -175,6 +175,42 @@ func TestRepairFull(t *testing.T) {
 	}
 }
 
+// With local noise a fold is total: each coordinate is the exact one, or the end of its range.
+func TestFoldOfLocalNoiseIsTotal(t *testing.T) {
+	c := logisticConfig()
+	c.Beta = 0
+	c.Strategy = Optimisation{Steps: 2, LearningRate: 0.1}
+	ends := 0
+	rapid.Check(t, func(t *rapid.T) {
+		round := rapid.IntRange(1, 40).Draw(t, "round")
+		raw := rapid.SliceOfN(int64s(), c.Dim(), c.Dim()).Draw(t, "raw")
+		sum := rapid.SliceOfN(int64s(), c.Dim(), c.Dim()).Draw(t, "sum")
+		got, err := c.Fold(round, raw, sum)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := big.NewInt(math.MaxInt64)
+		for i, x := range sum {
+			want := new(big.Int).Mul(big.NewInt(c.DampingUnits(round)), big.NewInt(x))
+			step := want.CmpAbs(end) <= 0
+			want.Add(want, big.NewInt(raw[i]))
+			if !step || !want.IsInt64() {
+				ends++
+				want.SetInt64(math.MaxInt64)
+				if x < 0 {
+					want.Neg(want)
+				}
+			}
+			if got[i] != want.Int64() {
+				t.Fatalf("coordinate %d: %d, want %d", i, got[i], want)
+			}
+		}
+	})
+	if ends == 0 {
+		t.Error("no coordinate reached its end")
+	}
+}
+
 // Sums are exact or rejected, and never wrap.
 func TestAddIntoAgainstBigIntegers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

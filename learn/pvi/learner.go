@@ -293,7 +293,7 @@ func (l *Learner) Settle(round int, state, memo []byte) ([]byte, error) {
 	}
 	damping := l.cfg.DampingUnits(round)
 	for k, row := range st.rows {
-		if i := addScaled(row, row, damping, m.rows[k]); i >= 0 {
+		if i := l.cfg.add(row, row, damping, m.rows[k]); i >= 0 {
 			return nil, fmt.Errorf("settle: shard %d, coordinate %d: %w", k, i, ErrOverflow)
 		}
 	}

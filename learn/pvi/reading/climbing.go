@@ -68,6 +68,10 @@ func (r *climbing) posterior() (m, single *gauss.Moments, err error) {
 	curvature, ok := r.curvature()
 	if !ok {
 		at := r.settled()
+		if drowned(at) {
+			m, single = r.nothing()
+			return m, single, nil
+		}
 		if r.c.Model == bayes.Logistic {
 			at.Records = r.all
 		}
@@ -251,6 +255,23 @@ func (r *climbing) settled() noiseaware.Diagonal {
 	}
 	out.Origin = out.Point
 	return out
+}
+
+// leastCurvature is the least of the precisions, each in standard deviations of its noise and their sum in
+// its own, that tells how far weights are from a far point. Normal noise alone reaches it once in 740
+// sessions.
+const leastCurvature = 3
+
+// drowned reports scores at points beyond the prior's weights with precisions that are noise: these can't
+// carry scores back to where the prior expects weights, and their estimates, which are positive, would leave
+// them at the points, where nothing but noise has led the steps.
+func drowned(at noiseaware.Diagonal) bool {
+	far, shown := at.Prior*floats.Dot(at.Point, at.Point), 0.0
+	for i, p := range at.Precision {
+		shown += p / math.Sqrt(at.PrecisionNoise[i])
+	}
+	d := float64(len(at.Point))
+	return far > d && shown < leastCurvature*math.Sqrt(d)
 }
 
 // surest are the weights of the rounds whose mean has the least variance. As in a noiseaware.Trace, a round
