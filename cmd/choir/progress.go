@@ -76,6 +76,8 @@ func (p *progress) show(e experiment.Progress) {
 	p.last = time.Now()
 	if p.json {
 		_ = json.NewEncoder(p.w).Encode(e) // progress is best effort
+	} else if e.Phase == "warning" {
+		cli.Wrap(p.w, "warning: ", e.Name)
 	} else if line := progressLine(e); line != "" {
 		fmt.Fprintln(p.w, line)
 	}

@@ -47,8 +47,8 @@ type Demo struct {
 
 // Progress is what can be told of a session while it runs.
 type Progress struct {
-	Phase   string `json:"phase"`          // "round", "references", "reference", "working"
-	Name    string `json:"name,omitempty"` // of a reference that is computed, or of what takes time
+	Phase   string `json:"phase"`          // "warning", "round", "references", "reference", "working"
+	Name    string `json:"name,omitempty"` // the warning, the reference that is computed, or what takes time
 	Round   int    `json:"round,omitempty"`
 	Rounds  int    `json:"rounds,omitempty"`
 	Counted int    `json:"counted,omitempty"` // parties in the round's set
@@ -139,7 +139,7 @@ func (d *Demo) Run(ctx context.Context) (*Result, error) {
 // the results.
 func (r *demoRun) conclude(ctx context.Context, rep *run.Report) (*Result, error) {
 	refBegan := time.Now()
-	refs, err := r.references(ctx)
+	refs, missing, err := r.references(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -147,6 +147,7 @@ func (r *demoRun) conclude(ctx context.Context, rep *run.Report) (*Result, error
 	if err != nil {
 		return nil, err
 	}
+	res.Warnings = append(res.Warnings, missing...)
 	res.SecondsReferences = time.Since(refBegan).Seconds()
 	res.Seconds = time.Since(r.began).Seconds()
 	res.Command = r.Command
@@ -156,18 +157,24 @@ func (r *demoRun) conclude(ctx context.Context, rep *run.Report) (*Result, error
 	return res, r.write(res, rep)
 }
 
-func (r *demoRun) references(ctx context.Context) (References, error) {
+func (r *demoRun) references(ctx context.Context) (refs References, missing []string, err error) {
 	if r.NoReferences {
-		return References{}, nil
+		return References{}, nil, nil
 	}
 	r.tell(Progress{Phase: "references", Seconds: time.Since(r.began).Seconds()})
-	return abandonable(ctx, func() (References, error) {
-		return r.reference().all(ctx, func(name string) {
+	type computed struct {
+		refs    References
+		missing []string
+	}
+	c, err := abandonable(ctx, func() (c computed, err error) {
+		c.refs, c.missing, err = r.reference().all(ctx, func(name string) {
 			if ctx.Err() == nil {
 				r.tell(Progress{Phase: "reference", Name: name, Seconds: time.Since(r.began).Seconds()})
 			}
 		})
+		return c, err
 	})
+	return c.refs, c.missing, err
 }
 
 // abandonable returns what compute does, or the context's error as soon as that ends. compute then
@@ -191,9 +198,17 @@ func abandonable[T any](ctx context.Context, compute func() (T, error)) (T, erro
 	}
 }
 
-// prepare loads the data, makes identities, and has every member sign the plan.
+// prepare loads the data, makes identities, tells what the plan's noise will hide, and has every member sign
+// the plan.
 func (r *demoRun) prepare(ctx context.Context) error {
 	_, err := abandonable(ctx, func() (none struct{}, err error) { return none, r.makePlan() })
+	if err != nil {
+		return err
+	}
+	warnings, err := terms.Warnings(r.plan)
+	for _, w := range warnings {
+		r.tell(Progress{Phase: "warning", Name: w, Seconds: time.Since(r.began).Seconds()})
+	}
 	return err
 }
 

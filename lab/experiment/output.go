@@ -211,21 +211,22 @@ func (r *demoRun) curve(res *Result) figure.LearningCurve {
 		own.Accuracy = append(own.Accuracy, p.Scores.Accuracy)
 		own.LogLik = append(own.LogLik, p.Scores.LogLikelihood)
 	}
-	ref := func(name string, s Scores) figure.Reference {
-		return figure.Reference{Name: name, Accuracy: s.Accuracy, LogLik: s.LogLikelihood}
-	}
 	c := figure.LearningCurve{
 		Title: fmt.Sprintf("%s, %d parties, %d compute nodes, (%g, %g)-DP",
 			r.data.Name, r.Parties, r.Computes, r.Epsilon, r.Delta),
 		Series: []figure.Series{own},
-		References: []figure.Reference{
-			ref("non-private", res.References.NonPrivate),
-			ref("trusted aggregator", res.References.TrustedAggregator),
-			ref("local noise", res.References.LocalNoise),
-			ref("party by held-out rows", res.References.BestSingleParty),
-			ref(strings.TrimPrefix(baseline(r.Model == bayes.Linear), "the "), res.References.Majority),
-		},
 	}
+	ref := func(name string, s Scores) {
+		if s != (Scores{}) {
+			c.References = append(c.References,
+				figure.Reference{Name: name, Accuracy: s.Accuracy, LogLik: s.LogLikelihood})
+		}
+	}
+	ref("non-private", res.References.NonPrivate)
+	ref("trusted aggregator", res.References.TrustedAggregator)
+	ref("local noise", res.References.LocalNoise)
+	ref("party by held-out rows", res.References.BestSingleParty)
+	ref(strings.TrimPrefix(baseline(r.Model == bayes.Linear), "the "), res.References.Majority)
 	if r.Model == bayes.Linear {
 		c.Score = "Test R squared"
 	}

@@ -10,25 +10,32 @@ import (
 	"choir/crypto/noise"
 	"choir/learn/bayes"
 	"choir/learn/centre"
+	"choir/learn/global"
+	"choir/learn/mcmc"
 	"choir/learn/pvi"
+	"choir/learn/stats"
 	"choir/privacy"
 	"choir/protocol"
 	"choir/session/app"
 )
 
-// References are the results that a session is compared with, computed on the same data.
+// References are the results that a session is compared with, computed on the same data. Those with noise are
+// zero where it is too much for a plan of theirs.
 type References struct {
-	NonPrivate        Scores `json:"non_private"`        // all rows in one place, without clipping and noise
-	TrustedAggregator Scores `json:"trusted_aggregator"` // the same noise, added once by a trusted party
-	LocalNoise        Scores `json:"local_noise"`        // every party adds all of the noise: no secure sum
+	// NonPrivate has all rows in one place, without clipping and noise.
+	NonPrivate Scores `json:"non_private"`
+	// TrustedAggregator has the same noise, added once by a trusted party.
+	TrustedAggregator Scores `json:"trusted_aggregator,omitzero"`
+	// LocalNoise: every party adds all of the noise, as without a secure sum.
+	LocalNoise Scores `json:"local_noise,omitzero"`
 	// BestSingleParty is a party alone, without noise: the one that does best on rows that the parties hold out
 	// of their training rows. It then learns from all of its own, and may be below the median on the test rows.
 	BestSingleParty   Scores `json:"best_single_party"`
 	MedianSingleParty Scores `json:"median_single_party"` // by log-likelihood on the test rows
 	// BestSingleParty and MedianSingleParty with the same privacy: what a party could publish
 	// alone under the session's epsilon and delta.
-	BestSinglePartyPrivate Scores `json:"best_single_party_private"`
-	MedianSinglePrivate    Scores `json:"median_single_party_private"`
+	BestSinglePartyPrivate Scores `json:"best_single_party_private,omitzero"`
+	MedianSinglePrivate    Scores `json:"median_single_party_private,omitzero"`
 	Majority               Scores `json:"majority"` // the training rows' share of ones, or mean, for every row
 }
 
@@ -42,14 +49,18 @@ type reference struct {
 }
 
 // all computes the references, as many at a time as there are processors, and tells of each that
-// is done.
-func (r reference) all(ctx context.Context, done func(name string)) (refs References, err error) {
-	full, variance, err := r.fullNoise()
-	if err != nil {
-		return refs, err
+// is done. One whose noise has no plan is missing, with a warning why: the session keeps its own result.
+func (r reference) all(ctx context.Context, done func(string)) (refs References, missing []string,
+	err error) {
+	full, variance, fullErr := r.fullNoise()
+	noised := func(adding int) (Scores, error) {
+		if fullErr != nil {
+			return Scores{}, fullErr
+		}
+		return r.noised(ctx, full, variance, adding)
 	}
-	trusted := func() (Scores, error) { return r.noised(ctx, full, variance, 1) }
-	local := func() (Scores, error) { return r.noised(ctx, full, variance, r.plan.Parties()) }
+	trusted := func() (Scores, error) { return noised(1) }
+	local := func() (Scores, error) { return noised(r.plan.Parties()) }
 	if r.plan.Noise == protocol.NoiseLocal {
 		trusted = func() (Scores, error) { return r.localNoise(ctx, true) }
 		local = func() (Scores, error) { return r.localNoise(ctx, false) }
@@ -64,10 +75,7 @@ func (r reference) all(ctx context.Context, done func(name string)) (refs Refere
 			return err
 		}
 	}
-	runs := []struct {
-		name string
-		run  func() error
-	}{
+	runs := []computation{
 		{"single parties", singles},
 		{"no privacy", one(&refs.NonPrivate, func() (Scores, error) { return r.nonPrivate(ctx) })},
 		{"trusted aggregator", one(&refs.TrustedAggregator, trusted)},
@@ -80,18 +88,48 @@ func (r reference) all(ctx context.Context, done func(name string)) (refs Refere
 			return r.singles(ctx, &refs.BestSinglePartyPrivate, &refs.MedianSinglePrivate, fit)
 		}},
 	}
+	missing, err = together(runs, done)
+	return refs, missing, err
+}
+
+// computation is that of one or several references.
+type computation struct {
+	name string
+	run  func() error
+}
+
+// together runs all at a time.
+func together(runs []computation, done func(string)) (missing []string, err error) {
 	errs := make([]error, len(runs))
 	var group sync.WaitGroup
 	for i, ref := range runs {
 		group.Go(func() {
-			if err := ref.run(); err != nil {
-				errs[i] = fmt.Errorf("%s reference: %w", ref.name, err)
-			}
+			errs[i] = ref.run()
 			done(ref.name)
 		})
 	}
 	group.Wait()
-	return refs, errors.Join(errs...)
+	for i, ref := range runs {
+		switch {
+		case errs[i] == nil:
+		case tooMuch(errs[i]):
+			missing = append(missing, fmt.Sprintf("no reference of %s: %v", ref.name, errs[i]))
+		default:
+			err = errors.Join(err, fmt.Errorf("%s reference: %w", ref.name, errs[i]))
+		}
+	}
+	return missing, err
+}
+
+// tooMuch reports noise that no plan can have, or that a state can't.
+func tooMuch(err error) bool {
+	for _, limit := range []error{privacy.ErrUnreachable, pvi.ErrOverflow, stats.ErrOverflow, global.ErrOverflow,
+		mcmc.ErrOverflow} {
+		if errors.Is(err, limit) {
+			return true
+		}
+	}
+	return false
 }
 
 // mostDraws is the largest number of draws that the noise of one contributor is the sum of.

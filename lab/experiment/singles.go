@@ -339,7 +339,7 @@ func verdict(s Scores, refs References, epsilon float64, linear, statistics, tai
 		return fmt.Sprintf("Joining pays for most: under epsilon %g the parties reach log-likelihood %.3f "+
 			"together; the median party alone reaches %.3f without privacy, and the one that held-out rows choose "+
 			"%.3f.", epsilon, ll, median.LogLikelihood, chosen.LogLikelihood)
-	case ll > max(private.LogLikelihood, refs.MedianSinglePrivate.LogLikelihood):
+	case private != (Scores{}) && ll > max(private.LogLikelihood, refs.MedianSinglePrivate.LogLikelihood):
 		return fmt.Sprintf("Joining pays for parties that need privacy: log-likelihood %.3f together, %.3f for "+
 			"a party alone under the same epsilon %g; without any privacy a party alone reaches %.3f.",
 			ll, max(private.LogLikelihood, refs.MedianSinglePrivate.LogLikelihood), epsilon, best.LogLikelihood)
