@@ -102,6 +102,11 @@ func (c Config) checkMemo(b block) error {
 		return err
 	}
 	for k, row := range b.rows {
+		if c.spare.kept && k == len(b.rows)-1 {
+			if bound, err = c.bound(c.spare.clips); err != nil {
+				return err
+			}
+		}
 		if !fixedpoint.NormSquaredAtMost(row, bound) {
 			return fmt.Errorf("%w: update of row %d is beyond the clip", ErrEncoding, k)
 		}

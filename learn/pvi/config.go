@@ -111,6 +111,8 @@ type Config struct {
 	// StepKept, with Newton, is the share of a step's slope that StepBound is expected to keep near the true
 	// weights, in [2^-10, 1]; otherwise 0.
 	StepKept float64
+
+	spare spare // of a party's own configuration
 }
 
 // Validate returns an error that names every field that is out of range or contradicts

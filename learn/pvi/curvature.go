@@ -77,7 +77,7 @@ func (l *Learner) proposeCurvature(ctx context.Context, round int, q []int64) (P
 		for i := range term {
 			term[i] *= scale
 		}
-		cut, err := l.quantise(ints, term)
+		cut, err := l.quantise(ints, term, 1)
 		if err != nil {
 			return Proposal{}, fmt.Errorf("shard %d: %w", k, err)
 		}

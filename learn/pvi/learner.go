@@ -86,6 +86,7 @@ func newShardedLearner(cfg Config, shards []bayes.Data, weight float64) (*Learne
 	if cfg.ResidualFrom > 0 {
 		l.records = shards
 	}
+	l.withSpare(cfg.spareFor(own, weight))
 	return l, nil
 }
 
@@ -214,7 +215,11 @@ func (l *Learner) updates(ctx context.Context, round int, dst [][]int64, q []int
 		return 0, err
 	}
 	for k := range l.sites {
-		if elsewhere != nil {
+		clips := uint64(1)
+		if l.isSpare(k) {
+			w.shares, clips = w.of(l.cfg.spare.shards), l.cfg.spare.clips
+		}
+		if k < len(elsewhere) {
 			w.take(elsewhere[k])
 		} else {
 			w.propose(k, factors[min(k, len(factors)-1)])
@@ -225,7 +230,7 @@ func (l *Learner) updates(ctx context.Context, round int, dst [][]int64, q []int
 		if err := ctx.Err(); err != nil { // the update may not be complete
 			return 0, fmt.Errorf("shard %d: %w", k, err)
 		}
-		cut, err := l.quantise(dst[k], w.update)
+		cut, err := l.quantise(dst[k], w.update, clips)
 		if err != nil {
 			return 0, fmt.Errorf("shard %d: %w", k, err)
 		}
@@ -252,13 +257,13 @@ func (l *Learner) open(round int, state []byte) (block, error) {
 }
 
 // quantise clips in the reals, rounds, and clips again on the integers, where the bound is
-// exact: rounding may exceed it. Under a clip it is a total function: a term that is not finite,
-// or too large to round, counts as the zero vector, since an error would keep the party out of
-// the round and so reveal a record.
-func (l *Learner) quantise(dst []int64, update []float64) (clipped bool, err error) {
+// exact: rounding may exceed it. The bound is a number of clips. Under a clip it is a total function: a
+// term that is not finite, or too large to round, counts as the zero vector, since an error would keep the
+// party out of the round and so reveal a record.
+func (l *Learner) quantise(dst []int64, update []float64, clips uint64) (clipped bool, err error) {
 	g := l.cfg.grid()
 	if l.cfg.Clip > 0 {
-		clipped = fixedpoint.ClipReal(update, l.cfg.Clip)
+		clipped = fixedpoint.ClipReal(update, l.cfg.Clip*float64(clips))
 	}
 	err = g.Round(dst, update)
 	if l.cfg.Clip > 0 && (errors.Is(err, fixedpoint.ErrNotFinite) || errors.Is(err, fixedpoint.ErrRange)) {
@@ -268,7 +273,7 @@ func (l *Learner) quantise(dst []int64, update []float64) (clipped bool, err err
 	if err != nil || l.cfg.Clip == 0 {
 		return clipped, err
 	}
-	bound, err := l.cfg.clipUnits()
+	bound, err := l.cfg.bound(clips)
 	if err != nil {
 		return clipped, err
 	}

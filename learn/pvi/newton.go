@@ -97,7 +97,7 @@ func (l *Learner) proposeNewton(ctx context.Context, round int, q []int64) (Prop
 		return Proposal{}, err
 	}
 	term, clipped := l.newtonTerm(round, m.Mean)
-	if _, err := l.quantise(p.Update, term); err != nil {
+	if _, err := l.quantise(p.Update, term, 1); err != nil {
 		return Proposal{}, err
 	}
 	if clipped {

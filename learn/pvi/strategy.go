@@ -203,6 +203,9 @@ func (c Config) rows() int {
 	if c.Released() {
 		return 1
 	}
+	if c.spare.kept {
+		return c.params().Shards + 1
+	}
 	return c.params().Shards
 }
 

@@ -50,7 +50,7 @@ type shares struct {
 // Averaging a shard's factor is for its whole party: Shards times the stored (divided)
 // updates, or the party's released factor, and w is the party's share.
 func (c Config) shares(weight float64) shares {
-	n := float64(c.params().Shards)
+	n := float64(c.params().Shards + c.spare.shards)
 	s := shares{stored: 1, tied: weight / n, mean: 1}
 	switch averaging := c.name() == NameAveraging; {
 	case averaging && c.Released():

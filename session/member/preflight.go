@@ -192,7 +192,7 @@ func (p *preflight) checkData() {
 	}
 	if p.member.tooFew != "" {
 		p.add("data", Warning, p.member.tooFew,
-			"agree on a plan with these weights, or look whether the file is whole")
+			"look whether the file is whole, and whether the others have as few")
 	}
 	for _, a := range p.member.altered {
 		verdict := Right

@@ -7,9 +7,8 @@ import (
 	"choir/session/app"
 )
 
-// mostOverstated is how many times the records of a party a plan may count on. Clips let a record's factor
-// leave its part of start_precision only so far: at 40 times nothing is seen of that, and beyond 100 times
-// coefficients are outside their intervals (decision 93).
+// mostOverstated is how many times the records of a party a plan may count on. Settings that follow from ten
+// times the records there are cost little, and from a hundred times five times the width (decision 93).
 const mostOverstated = 50
 
 // TooFew warns of a party with far fewer records than the plan counts on: its share of the declared ones by
@@ -29,10 +28,10 @@ func TooFew(p *protocol.Plan, party, rows int) string {
 	if counted <= mostOverstated*float64(rows) {
 		return ""
 	}
-	return fmt.Sprintf("the plan counts on %.0f records of this party, which has %d: they begin with a share "+
-		"of start_precision that they can't leave, which draws all coefficients towards 0 and may leave them "+
-		"outside their intervals; name each party's share of the records as weights in [learning], and the "+
-		"number of all as records", counted, rows)
+	return fmt.Sprintf("the plan counts on %.0f records of this party, which has %d: if all parties together "+
+		"have far fewer than records in [learning] names, the rounds are set up for more than there is to "+
+		"learn, and intervals will be several times as wide as they need be; name the number of all records "+
+		"there", counted, rows)
 }
 
 // Shares are the parties' shares of the records for a plan's weights; nil if all are equal, as by default.

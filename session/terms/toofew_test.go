@@ -9,8 +9,8 @@ import (
 	"choir/session/terms"
 )
 
-// TestTooFew: a party is warned of if its records are far fewer than its weight says, but only where the clip
-// of every record's factor may keep it at its start.
+// TestTooFew: a party is warned of if its records are far fewer than its weight says, under the settings of
+// virtual clients, which follow from the number of records.
 func TestTooFew(t *testing.T) {
 	dir, head := planTOML(t)
 	head = strings.Replace(head, "rounds = 4\n", "", 1)
