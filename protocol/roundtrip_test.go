@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -235,7 +236,8 @@ func decodeChunk(b []byte) (fielder, error) { return UnmarshalChunk(b) }
 
 func TestTranscriptRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		entries := rapid.SliceOfN(blobs(40), 0, 6).Draw(t, "entries")
+		filled := blobs(40).Filter(func(b []byte) bool { return len(b) > 0 })
+		entries := rapid.SliceOfN(filled, 0, 6).Draw(t, "entries")
 		b := MarshalTranscript(entries)
 		got, err := UnmarshalTranscript(b)
 		if err != nil {
@@ -250,6 +252,25 @@ func TestTranscriptRoundTrip(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestTranscriptsOfNothing: a file of empty entries, which no session leaves, is refused before a list is
+// made of it, and the list of the shortest entries is no longer than five times their bytes.
+func TestTranscriptsOfNothing(t *testing.T) {
+	allocated := func(file []byte) (uint64, error) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := UnmarshalTranscript(file)
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc, err
+	}
+	if n, err := allocated(make([]byte, 1<<20)); !errors.Is(err, ErrMalformed) || n > 1<<16 {
+		t.Errorf("empty entries: %d bytes, %v", n, err)
+	}
+	short := bytes.Repeat([]byte{0, 0, 0, 1, 7}, 1<<18)
+	if n, err := allocated(short); err != nil || n > 5*uint64(len(short)) {
+		t.Errorf("short entries: %d bytes for %d, %v", n, len(short), err)
+	}
 }
 
 // TestEncodingChangesNothing: goroutines may encode one plan and one message concurrently, as the

@@ -91,14 +91,20 @@ func MarshalTranscript(entries [][]byte) []byte {
 	return b
 }
 
-// UnmarshalTranscript is the inverse of MarshalTranscript. It does not look into the entries.
+// UnmarshalTranscript is the inverse of MarshalTranscript. It does not look into the entries, which are
+// parts of b, but refuses empty ones: a transcript has none, and each takes 4 bytes of the file and 24 of
+// memory.
 func UnmarshalTranscript(b []byte) (entries [][]byte, err error) {
-	for len(b) > 0 {
+	n := 0
+	for rest := b; len(rest) > 0; n++ {
 		var e []byte
-		if e, b, err = cutPiece(b); err != nil {
-			return nil, fmt.Errorf("transcript: entry %d: %w", len(entries), ErrMalformed)
+		if e, rest, err = cutPiece(rest); err != nil || len(e) == 0 {
+			return nil, fmt.Errorf("transcript: entry %d: %w", n, ErrMalformed)
 		}
-		entries = append(entries, e)
+	}
+	entries = make([][]byte, n)
+	for i := range entries {
+		entries[i], b, _ = cutPiece(b)
 	}
 	return entries, nil
 }
