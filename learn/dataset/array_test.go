@@ -4,8 +4,11 @@ import (
 	"archive/zip"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"testing/iotest"
 
@@ -147,6 +150,27 @@ func TestReadNPZ(t *testing.T) {
 				t.Errorf("%v, %v, want ErrBadData", all, err)
 			}
 		})
+	}
+}
+
+// An archive may be compressed, but not so that few bytes fill the memory. What needs no compression is
+// read up to the limit of all values.
+func TestReadNPZBomb(t *testing.T) {
+	const n = maxUnpacked + 1<<20
+	head := fmt.Sprintf("{'descr': '|u1', 'fortran_order': False, 'shape': (%d,), }\n", n)
+	zeros := npy(1, head, make([]byte, n))
+	bomb := zipped(t, zip.Deflate, []string{"a.npy"}, zeros)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := ReadNPZ(bytes.NewReader(bomb))
+	runtime.ReadMemStats(&after)
+	used := after.TotalAlloc - before.TotalAlloc
+	if !errors.Is(err, ErrBadData) || !strings.Contains(err.Error(), "without compression") || used > 1<<20 {
+		t.Errorf("%d bytes for %d: %v", used, len(bomb), err)
+	}
+	if all, err := ReadNPZ(bytes.NewReader(zipped(t, zip.Store, []string{"a.npy"}, zeros))); err != nil ||
+		len(all["a"].Data) != n {
+		t.Errorf("without compression: %v", err)
 	}
 }
 

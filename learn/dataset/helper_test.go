@@ -20,7 +20,7 @@ func readNPY(r io.Reader) (*Array, error) {
 	if err != nil {
 		return nil, badDataf("npy: %w", err)
 	}
-	data, err := h.read(r)
+	data, err := h.read(r, 0)
 	if err != nil {
 		return nil, badDataf("npy: %w", err)
 	}

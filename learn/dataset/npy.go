@@ -31,7 +31,7 @@ func loadNPY(r io.Reader) (*Matrix, error) {
 		err = errors.New("header: the array is empty")
 	default:
 		m := &Matrix{Rows: h.shape[0], Cols: h.shape[1]}
-		if m.Data, err = h.read(r); err == nil {
+		if m.Data, err = h.read(r, 0); err == nil {
 			return m, nil
 		}
 	}
@@ -250,14 +250,14 @@ func decoderFor(descr string) (npyDecoder, error) {
 }
 
 // read appends chunk by chunk, so that a header with a false size cannot make the reader
-// allocate more than the file has.
-func (h *npyHeader) read(r io.Reader) ([]float64, error) {
+// allocate more than the file has, and room.
+func (h *npyHeader) read(r io.Reader, room int) ([]float64, error) {
 	dec, err := decoderFor(h.descr)
 	if err != nil {
 		return nil, err
 	}
 	const chunk = 1 << 13
-	buf, data := make([]byte, chunk*dec.size), []float64{}
+	buf, data := make([]byte, chunk*dec.size), make([]float64, 0, room)
 	for left := h.count(); left > 0; {
 		b := buf[:min(left, chunk)*dec.size]
 		if n, err := io.ReadFull(r, b); err != nil {

@@ -3,7 +3,6 @@ package dataset
 import (
 	"archive/zip"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,14 +12,17 @@ import (
 // Arrays are the named arrays of a .npz file.
 type Arrays map[string]*Array
 
-// Limits of a .npz file: members, and bytes of the file itself.
+// Limits of a .npz file: members, bytes of the file itself, and the values that it may have beyond one
+// for each of its bytes. Without the last, a file of 64 kB could unpack to 512 MB of zeros.
 const (
 	maxMembers  = 64
 	maxNPZBytes = 1 << 30
+	maxUnpacked = 1 << 22
 )
 
 // ReadNPZ reads a .npz file as numpy.savez and numpy.savez_compressed write it: a zip of
-// .npy members, each of at most two dimensions, together at most 2^26 values. Anything else
+// .npy members, each of at most two dimensions, together at most 2^26 values, and at most 2^22
+// and one for each byte of the file. Anything else
 // is rejected: two members of one name, a name other than NAME.npy, a wrong checksum.
 func ReadNPZ(r io.Reader) (Arrays, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxNPZBytes+1))
@@ -37,7 +39,7 @@ func ReadNPZ(r io.Reader) (Arrays, error) {
 	if len(z.File) > maxMembers {
 		return nil, badDataf("npz: %d members, at most %d", len(z.File), maxMembers)
 	}
-	all, left := Arrays{}, maxCells
+	all, left := Arrays{}, min(maxCells, maxUnpacked+len(b))
 	for _, f := range z.File {
 		name, ok := strings.CutSuffix(f.Name, ".npy")
 		if err := checkName(name); !ok || err != nil {
@@ -66,9 +68,10 @@ func readMember(f *zip.File, left int) (*Array, error) {
 		return nil, err
 	}
 	if h.count() > left {
-		return nil, errors.New("too many values")
+		return nil, fmt.Errorf("%d values are more than a file of this size may have: save the arrays without "+
+			"compression (numpy.savez), %d at most", h.count(), maxCells)
 	}
-	data, err := h.read(r)
+	data, err := h.read(r, h.count())
 	if err != nil {
 		return nil, err
 	}
