@@ -31,8 +31,8 @@ var may = map[string][]string{
 		"privacy", "crypto"},
 	"session/run": {"session/app", "session/terms", "host", "party", "compute", "aggregator",
 		"protocol", "transport", "privacy", "crypto"},
-	"session/result": {"session/app", "session/terms", "internal/atomicfile", "protocol", "learn",
-		"privacy", "crypto"},
+	"session/result": {"session/app", "session/terms", "internal/atomicfile", "internal/strictjson", "protocol",
+		"learn", "privacy", "crypto"},
 	"session/member": {"session/app", "session/terms", "session/run", "session/result",
 		"internal/config", "internal/atomicfile", "internal/disk", "host", "compute", "protocol",
 		"transport", "learn", "privacy", "crypto"},
@@ -48,11 +48,12 @@ var may = map[string][]string{
 	"privacy":      {"privacy"},
 	"crypto":       {"crypto", "internal/parallel"},
 	"transport":    {"transport"},
-	"learn":        {"learn", "crypto/fixedpoint", "crypto/noise", "internal/atomicfile"},
-	"learn/mcmc":   {"learn", "crypto/fixedpoint", "crypto/blake", "crypto/field", "crypto/xof"},
-	"examples":     {"learn"},
-	"docs":         {}, // tests that hold the documents to the code
-	"internal":     {"internal", "crypto", "privacy", "protocol", "transport", "host", "session"},
+	"learn": {"learn", "crypto/fixedpoint", "crypto/noise", "internal/atomicfile",
+		"internal/strictjson"},
+	"learn/mcmc": {"learn", "crypto/fixedpoint", "crypto/blake", "crypto/field", "crypto/xof"},
+	"examples":   {"learn"},
+	"docs":       {}, // tests that hold the documents to the code
+	"internal":   {"internal", "crypto", "privacy", "protocol", "transport", "host", "session"},
 }
 
 // impure lists what a role must not import: its clock, randomness and input come

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"choir/internal/strictjson"
 )
 
 // maxSchemaBytes bounds what ParseSchema reads.
@@ -67,6 +69,9 @@ func ReadSchema(r io.Reader) (*Schema, error) {
 func decodeSchema(b []byte) (*Schema, error) {
 	if len(b) > maxSchemaBytes {
 		return nil, schemaErrorf("more than %d bytes", maxSchemaBytes)
+	}
+	if err := strictjson.Check(b); err != nil {
+		return nil, schemaErrorf("%w", err)
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()

@@ -204,3 +204,16 @@ func (s *Schema) hash() ([32]byte, error) {
 	}
 	return sha256.Sum256(append([]byte(schemaLabel), b...)), nil
 }
+
+// TestSchemaOfTwoReaders: a key that is there twice, which another program may read differently, is refused.
+func TestSchemaOfTwoReaders(t *testing.T) {
+	text, err := small().Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	twice := strings.Replace(string(text), "{", `{"Version": 1, `, 1)
+	if _, err := ReadSchema(strings.NewReader(twice)); !errors.Is(err, ErrSchema) ||
+		!strings.Contains(err.Error(), "twice") {
+		t.Error(err)
+	}
+}

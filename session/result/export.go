@@ -13,6 +13,7 @@ import (
 
 	"choir/crypto/fixedpoint"
 	"choir/internal/atomicfile"
+	"choir/internal/strictjson"
 	"choir/learn/bayes"
 	"choir/learn/dataset"
 	"choir/learn/evaluate"
@@ -303,6 +304,9 @@ func ReadModel(path string) (*ModelFile, error) {
 }
 
 func parseModel(b []byte) (*ModelFile, error) {
+	if err := strictjson.Check(b); err != nil {
+		return nil, fmt.Errorf("not a model: %w", err)
+	}
 	f := new(ModelFile)
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
@@ -312,40 +316,7 @@ func parseModel(b []byte) (*ModelFile, error) {
 	if d.More() {
 		return nil, errors.New("not a model: something follows it")
 	}
-	if err := distinctKeys(json.NewDecoder(bytes.NewReader(b))); err != nil {
-		return nil, fmt.Errorf("not a model: %w", err)
-	}
 	return f, nil
-}
-
-// distinctKeys rejects an object with a key twice, also in other case. Package json takes the last of them,
-// another program perhaps the first, so that the two would read different numbers.
-func distinctKeys(d *json.Decoder) error {
-	t, err := d.Token()
-	open, ok := t.(json.Delim)
-	if err != nil || !ok {
-		return err
-	}
-	seen := map[string]bool{}
-	for d.More() {
-		if open == '{' {
-			t, err := d.Token()
-			if err != nil {
-				return err
-			}
-			key := fmt.Sprint(t)
-			folded := strings.ToLower(strings.ToUpper(key)) // as json folds it: the long s is an s
-			if seen[folded] {
-				return fmt.Errorf("the key %q appears twice", key)
-			}
-			seen[folded] = true
-		}
-		if err := distinctKeys(d); err != nil {
-			return err
-		}
-	}
-	_, err = d.Token()
-	return err
 }
 
 func parseModelArrays(b []byte) (*ModelFile, error) {
