@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -86,11 +87,32 @@ func (s *Share) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// maxTOML bounds a file of settings or terms: its decoder takes up to a hundred times the file's size.
+const maxTOML = 1 << 20
+
+// readFile reads a file of at most maxTOML bytes.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "config: %w", err)
+	}
+	defer f.Close() // it was only read
+	b, err := io.ReadAll(io.LimitReader(f, maxTOML+1))
+	if err == nil && len(b) > maxTOML {
+		err = fmt.Errorf("%s has more than %d bytes, which no file of settings needs: is it the right file?",
+			path, maxTOML)
+	}
+	if err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "config: %w", err)
+	}
+	return b, nil
+}
+
 // ReadTOML decodes a file strictly: an unknown key is an error that names it.
 func ReadTOML(path string, into any) error {
-	b, err := os.ReadFile(path)
+	b, err := readFile(path)
 	if err != nil {
-		return protocol.Fail(protocol.ClassInput, "config: %w", err)
+		return err
 	}
 	b = bytes.TrimPrefix(b, []byte("\ufeff")) // some editors on Windows write it
 	d := toml.NewDecoder(bytes.NewReader(b))

@@ -10,8 +10,11 @@ import (
 	"choir/internal/strictjson"
 )
 
-// maxSchemaBytes bounds what ParseSchema reads.
-const maxSchemaBytes = 4 << 20
+// Bounds on a schema's file. The decoder of TOML takes up to a hundred times the file's size.
+const (
+	maxSchemaBytes = 4 << 20
+	maxSchemaTOML  = 1 << 20
+)
 
 // Canonical returns the one byte form of a valid schema: JSON on one line, fields
 // in the order of the type, no space, shortest decimal floats, no HTML escapes.

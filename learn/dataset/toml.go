@@ -25,8 +25,8 @@ const (
 // the document. The result is validated.
 func ParseTOML(doc []byte, table ...string) (*Schema, error) {
 	doc = bytes.TrimPrefix(doc, []byte("\ufeff"))
-	if len(doc) > maxSchemaBytes {
-		return nil, schemaErrorf("more than %d bytes", maxSchemaBytes)
+	if len(doc) > maxSchemaTOML {
+		return nil, schemaErrorf("more than %d bytes; in JSON it may have %d", maxSchemaTOML, maxSchemaBytes)
 	}
 	var all map[string]any
 	if err := toml.Unmarshal(doc, &all); err != nil {

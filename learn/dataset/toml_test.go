@@ -356,3 +356,10 @@ func TestTwins(t *testing.T) {
 		t.Error("no rows")
 	}
 }
+
+func TestLongTOML(t *testing.T) {
+	if _, err := ParseTOML(make([]byte, maxSchemaTOML+1)); !errors.Is(err, ErrSchema) ||
+		!strings.Contains(err.Error(), "JSON") {
+		t.Error(err)
+	}
+}
