@@ -6,12 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
 	"choir/lab/experiment"
 	"choir/learn/bayes"
 	"choir/learn/pvi"
+	"choir/session/result"
 )
 
 const hostile = `<script src="//x">alert(1)</script>'"&`
@@ -173,6 +175,45 @@ func TestHostileNames(t *testing.T) {
 		"machine": map[string]string{"cpu": hostile},
 		"rows":    []any{map[string]any{"case": hostile, "seconds": 1}}})
 	has(t, of(t, benchmark), "&lt;script", "Signatures")
+}
+
+// TestLongFiles: a file that somebody has made long is refused before its reader makes much of it.
+func TestLongFiles(t *testing.T) {
+	dir := demonstration(t, bayes.Logistic)
+	if _, err := result.VerifyFolder(dir); err != nil {
+		t.Fatal(err)
+	}
+	for name, unit := range map[string]string{"model.json": "[],", "model.csv": "a\n", "model.npz": "\x00",
+		"rounds.csv": ","} {
+		path := filepath.Join(dir, name)
+		own, err := os.ReadFile(path)
+		if err != nil && name == "rounds.csv" {
+			t.Fatal(err)
+		}
+		write(t, dir, name, strings.Repeat(unit, 1<<20))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if name == "rounds.csv" {
+			_, err = Of(dir)
+		} else {
+			_, err = result.VerifyFolder(dir)
+		}
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "bytes") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > 16<<20 {
+			t.Errorf("%s: %d bytes", name, used)
+		}
+		if own == nil {
+			err = os.Remove(path)
+		} else {
+			err = os.WriteFile(path, own, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestMissingParts: every part of a session's folder may be absent.

@@ -1,10 +1,11 @@
 package report
 
 import (
+	"bufio"
 	"cmp"
-	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -205,25 +206,24 @@ func (p *Page) curve(dir string, r *outcome) error {
 		return protocol.Fail(protocol.ClassInput, "%w", err)
 	}
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		return protocol.Fail(protocol.ClassInput, "rounds.csv: %w", err)
-	}
 	c := figure.LearningCurve{Series: []figure.Series{{Name: "secure sum (this session)"}}}
 	measure := "test_accuracy"
 	if r.linear() {
 		c.Score, measure = "Test R squared", "test_r_squared"
 	}
 	own := &c.Series[0]
-	for i, row := range rows {
-		x, errX := column(rows[0], row, "round")
-		a, errA := column(rows[0], row, measure)
-		l, errL := column(rows[0], row, "test_log_likelihood")
-		if i > 0 && errX == nil && errA == nil && errL == nil {
+	err = eachRow(f, func(head, row []string) {
+		x, errX := column(head, row, "round")
+		a, errA := column(head, row, measure)
+		l, errL := column(head, row, "test_log_likelihood")
+		if errX == nil && errA == nil && errL == nil {
 			own.X = append(own.X, x)
 			own.Accuracy = append(own.Accuracy, a)
 			own.LogLik = append(own.LogLik, l)
 		}
+	})
+	if err != nil {
+		return protocol.Fail(protocol.ClassInput, "rounds.csv: %w", err)
 	}
 	if len(own.X) == 0 {
 		return nil
@@ -245,6 +245,25 @@ func (p *Page) curve(dir string, r *outcome) error {
 	}
 	p.add(s)
 	return nil
+}
+
+// eachRow calls f with the header and each row of a table of numbers, which has no quotes. It keeps one line
+// at a time, of 64 kB at most: a whole table would take up to a hundred times the file.
+func eachRow(r io.Reader, f func(head, row []string)) error {
+	var head []string
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		row := strings.Split(lines.Text(), ",")
+		if head == nil {
+			head = row
+			continue
+		}
+		f(head, row)
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return fmt.Errorf("a line has more than %d bytes: it is no table of rounds", bufio.MaxScanTokenSize)
+	}
+	return lines.Err()
 }
 
 func column(head, row []string, name string) (float64, error) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"choir/internal/atomicfile"
 	"choir/learn/dataset"
 	"choir/protocol"
 	"choir/protocol/verify"
@@ -28,8 +29,12 @@ func checkModelFiles(dir string, p *protocol.Plan, r *verify.Report) error {
 	var want *ModelFile
 	for _, form := range modelForms {
 		path := filepath.Join(dir, form.name)
-		if _, err := os.Stat(path); os.IsNotExist(err) {
+		info, err := os.Stat(path)
+		if os.IsNotExist(err) {
 			continue
+		}
+		if err != nil {
+			return protocol.Fail(protocol.ClassInput, "%w", err)
 		}
 		if want == nil {
 			var err error
@@ -37,9 +42,28 @@ func checkModelFiles(dir string, p *protocol.Plan, r *verify.Report) error {
 				return err
 			}
 		}
+		if err := want.checkSize(path, info); err != nil {
+			return protocol.Fail(protocol.ClassIntegrity, "%w", err)
+		}
 		if err := form.check(path, want); err != nil {
 			return protocol.Fail(protocol.ClassIntegrity, "%w", err)
 		}
+	}
+	return nil
+}
+
+// checkSize refuses a file that is much longer than the model in JSON, the longest of its forms, before it is
+// read. As JSON or a table it would become up to a hundred times as long in memory.
+func (f *ModelFile) checkSize(path string, info os.FileInfo) error {
+	if !info.Mode().IsRegular() { // a device or a pipe never ends
+		return notTheModel(path, "it is no regular file")
+	}
+	text, err := atomicfile.EncodeJSON(f)
+	if err != nil {
+		return err
+	}
+	if most := 4*int64(len(text)) + 1<<16; info.Size() > most { // it may have been indented anew
+		return notTheModel(path, fmt.Sprintf("it has %d bytes, and would have at most %d", info.Size(), most))
 	}
 	return nil
 }

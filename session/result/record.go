@@ -22,19 +22,31 @@ type Record struct{ Plan, Transcript []byte }
 // then its predecessors'.
 func ReadRecords(dir string) (all []Record, err error) {
 	for dir = filesOf(dir); ; dir = filepath.Join(dir, beforeDir) {
-		plan, err := os.ReadFile(filepath.Join(dir, PlanFile))
+		plan, err := readFile(filepath.Join(dir, PlanFile))
 		if errors.Is(err, fs.ErrNotExist) && len(all) > 0 {
 			return all, nil
 		}
 		if err != nil {
 			return nil, protocol.Fail(protocol.ClassInput, "%w", err)
 		}
-		record, err := os.ReadFile(filepath.Join(dir, TranscriptFile))
+		record, err := readFile(filepath.Join(dir, TranscriptFile))
 		if err != nil {
 			return nil, protocol.Fail(protocol.ClassInput, "%w", err)
 		}
 		all = append(all, Record{plan, record})
 	}
+}
+
+// readFile reads a file that somebody else may have made. A device or a pipe in its place never ends.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "read", Path: path, Err: errors.New("it is no regular file")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
 }
 
 // WriteRecords writes records for ReadRecords.
