@@ -4,7 +4,7 @@
 //
 // Transcript accepts exactly this sequence of entries (see package protocol):
 //
-//	transcript = Key Open* attempt* ( Confirm{M} | [Confirm*] Abort )
+//	transcript = Key Open* attempt* ( Confirm{M} | [Confirm*] Abort | [Round Open* [Confirm{M}]] )
 //	attempt    = Round Open* [ Confirm{M} Contribution* Hold* Agree{M} outcome | evidence Abort ]
 //	outcome    = Result(void) | (Partial Vector){M} Result
 //	evidence   = Confirm* Contribution* Hold* Agree* (Partial [Vector])*

@@ -228,6 +228,9 @@ func (r *reader) step() (over bool, err error) {
 	if err := r.confirms(); err != nil {
 		return false, err
 	}
+	if r.ends() {
+		return true, nil
+	}
 	if err := r.attempt(a); err != nil {
 		return false, err
 	}

@@ -123,6 +123,17 @@ func TestUnconfirmed(t *testing.T) {
 		})
 	}
 	w := full(t, nil)
+	stopped := newScript(t, nil).begin().attempt(1, 1, values(), 0, 1)
+	confirms := stopped.due
+	stopped.record(5, &protocol.Round{Round: 2, Attempt: 1, Model: stopped.digest(1, stopped.now),
+		Last: stopped.last})
+	for k, m := range confirms {
+		stopped.record(uint32(3+k), m)
+	}
+	r, err := verify.Transcript(stopped.signed, stopped.entries, stopped.model)
+	if err != nil || r.Unconfirmed || !r.Stopped {
+		t.Errorf("stopped when all nodes had confirmed: %+v, %v", r, err)
+	}
 	if r, err := verify.Transcript(w.signed, w.entries, w.model); err != nil || r.Unconfirmed {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -223,7 +234,7 @@ func TestDropRepeatSwap(t *testing.T) {
 }
 
 // stops reports whether a session that is stopped may leave the entries before i: the channels of
-// the beginning, a result, or the opening of an attempt are the last.
+// the beginning, a result, the opening of an attempt, or all Confirms after that are the last.
 func (w *script) stops(i int) bool {
 	if i < 2 {
 		return false
@@ -231,6 +242,8 @@ func (w *script) stops(i int) bool {
 	switch protocol.Kind(w.entries[i-1][0]) {
 	case protocol.KindOpen, protocol.KindResult, protocol.KindRound:
 		return true
+	case protocol.KindConfirm:
+		return protocol.Kind(w.entries[i][0]) != protocol.KindConfirm
 	}
 	return i == 2 // the key and the secret of the digests
 }

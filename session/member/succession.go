@@ -22,6 +22,9 @@ type Succession struct {
 	Signed *protocol.SignedPlan
 	After  *protocol.Predecessor
 	Origin *protocol.Origin
+	// Unconfirmed reports that the record, of a folder or of the aggregator's store, lacks a node's signature on
+	// the last sum. A party settles no such sum.
+	Unconfirmed bool
 }
 
 // SuccessionOf reads where a session stopped from a folder with its transcript, which is verified, or
@@ -37,7 +40,11 @@ func SuccessionOf(path, plan string) (*Succession, error) {
 		if err != nil {
 			return nil, err
 		}
-		return succession(signed, g.origin, uint32(g.report.Rounds()), uint32(len(g.report.Attempts)))
+		s, err := succession(signed, g.origin, uint32(g.report.Rounds()), uint32(len(g.report.Attempts)))
+		if err == nil {
+			s.Unconfirmed = g.report.Unconfirmed
+		}
+		return s, err
 	}
 	f, err := openExisting(path)
 	if err != nil {
@@ -58,7 +65,28 @@ func SuccessionOf(path, plan string) (*Succession, error) {
 			"a compute node never sees a model, so take a party's store, or the aggregator's", path,
 			signed.Plan.ID().Short())
 	}
-	return succession(signed, h.origin, h.round, attemptsOf(view, protocol.Bind(signed.Plan), h.round))
+	s, err := succession(signed, h.origin, h.round, attemptsOf(view, protocol.Bind(signed.Plan), h.round))
+	if err == nil {
+		s.Unconfirmed, err = unconfirmed(view, signed)
+	}
+	return s, err
+}
+
+// unconfirmed reports whether the record in an aggregator's store lacks a node's signature on the last sum.
+func unconfirmed(view protocol.View, signed *protocol.SignedPlan) (bool, error) {
+	entries := run.Transcript(view)
+	if len(entries) == 0 { // a party's store
+		return false, nil
+	}
+	m, err := app.NewModel(signed.Plan)
+	if err != nil {
+		return false, err
+	}
+	r, err := verify.Transcript(signed, entries, m)
+	if err != nil {
+		return false, fmt.Errorf("after: the aggregator's store: %w", err)
+	}
+	return r.Unconfirmed, nil
 }
 
 func succession(signed *protocol.SignedPlan, o *protocol.Origin, round, attempts uint32) (*Succession,
@@ -67,8 +95,8 @@ func succession(signed *protocol.SignedPlan, o *protocol.Origin, round, attempts
 		return nil, protocol.Fail(protocol.ClassInput, "after: no round of plan %s is settled: make a new plan",
 			signed.Plan.ID().Short())
 	}
-	return &Succession{signed, &protocol.Predecessor{Plan: signed.Plan, Round: round, Attempts: attempts,
-		Model: protocol.IntDigest(o.Key, o.Model)}, o}, nil
+	return &Succession{Signed: signed, Origin: o, After: &protocol.Predecessor{Plan: signed.Plan, Round: round,
+		Attempts: attempts, Model: protocol.IntDigest(o.Key, o.Model)}}, nil
 }
 
 // heir is a member that goes on under a successor plan, with its store.
@@ -242,6 +270,10 @@ func (m *Member) inherit(h *heir) ([]protocol.Record, error) {
 	}
 	if have != nil && have.round == h.plan.After.Round && have.origin != nil {
 		g.origin = have.origin
+	} else if g.report != nil && g.report.Unconfirmed {
+		m.Log.Warn("predecessor", "event", "unconfirmed", "round", h.plan.After.Round, "detail",
+			"its record lacks a node's signature on the last sum, which this member can't check either; "+
+				"the aggregator and another node may have made it up, unless the plan has audit")
 	}
 	if g.origin == nil {
 		return nil, protocol.Fail(protocol.ClassInput,

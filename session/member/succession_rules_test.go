@@ -251,6 +251,12 @@ func TestChainIsVerified(t *testing.T) {
 	c := newChain(t)
 	members := []string{"party-a", "party-b", "node-a", "node-b", "agg"}
 	c.run(c.first(ten, members...), 3, members...)
+	// The aggregator left before the nodes confirmed the last sum. Where parties have settled it, they had.
+	for path, want := range map[string]bool{"plan1.choir.out": true, "agg.db": true, "party-a.db": false} {
+		if s, err := member.SuccessionOf(c.path(path), ""); err != nil || s.Unconfirmed != want {
+			t.Errorf("%s: unconfirmed %v, %v", path, s, err)
+		}
+	}
 	next, _ := c.next("plan2", "rounds = 1\n", "plan1.choir.out", nil, members...)
 	c.run(next, 0, members...)
 	c.verified(next, 2, 1)

@@ -40,7 +40,7 @@ func (a *App) planNew() *cobra.Command {
 			if config == "" || out == "" {
 				return protocol.Fail(protocol.ClassInput, "--config, --out: both are needed")
 			}
-			p, origin, err := newPlan(config, after, of)
+			p, origin, err := a.newPlan(config, after, of)
 			if err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ func (a *App) planNew() *cobra.Command {
 }
 
 // newPlan makes a plan, and for a successor the model that it begins with.
-func newPlan(config, after, of string) (*protocol.Plan, *protocol.Origin, error) {
+func (a *App) newPlan(config, after, of string) (*protocol.Plan, *protocol.Origin, error) {
 	if after == "" {
 		p, err := terms.NewPlan(config, time.Now())
 		return p, nil, err
@@ -82,6 +82,13 @@ func newPlan(config, after, of string) (*protocol.Plan, *protocol.Origin, error)
 		return nil, nil, err
 	}
 	p, err := terms.NewSuccessor(config, time.Now(), s.After)
+	if err == nil && s.Unconfirmed {
+		Wrap(a.Err, "warning: ", fmt.Sprintf("round %d of plan %s is not confirmed: %s lacks a node's signature "+
+			"on its sum, so that the aggregator and another node may have made it up, unless the plan has audit. "+
+			"A party that has settled the round compares the model with its own, others can't: name the store of "+
+			"such a party with --after, or start the aggregator again under the old plan until all nodes have signed",
+			s.After.Round, s.Signed.Plan.ID().Short(), after))
+	}
 	return p, s.Origin, err
 }
 

@@ -132,7 +132,11 @@ func outcomeName(o protocol.Outcome) string {
 func (a *App) verified(v verdict, verbose bool) {
 	if v.Before != nil {
 		a.verified(*v.Before, verbose)
-		fmt.Fprintf(a.Out, "\nits successor, from the model after round %d on:\n", v.Before.Rounds)
+		what := "model"
+		if v.Before.Unconfirmed {
+			what = "unconfirmed model"
+		}
+		fmt.Fprintf(a.Out, "\nits successor, from the %s after round %d on:\n", what, v.Before.Rounds)
 	} else if v.After != "" {
 		fmt.Fprintf(a.Out, "goes on from plan %s, whose transcript is not here\n", v.After[:16])
 	}
