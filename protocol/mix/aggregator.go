@@ -139,13 +139,18 @@ func (g *aggregator) record(entry []byte) {
 }
 
 // recordAttempt puts what the members signed in an attempt on record, without the pieces of batches except
-// those of a list that was opened to its end.
-func (g *aggregator) recordAttempt(opened bool) {
-	for _, data := range g.signed {
+// those of a list that all nodes agreed on, which tell what it opens to. A refused message that shows the
+// fault is there, too, in its place.
+func (g *aggregator) recordAttempt() {
+	signed := g.signed
+	if g.evidence != nil {
+		signed = slices.Insert(slices.Clone(signed), g.shownAt, g.evidence)
+	}
+	for _, data := range signed {
 		if protocol.Kind(data[0]) == protocol.KindMixPiece {
 			_, m, err := g.s.Receive(data)
 			piece, ok := m.(*protocol.MixPiece)
-			if err != nil || !ok || !opened || int(piece.Stage) != g.at.nodes {
+			if err != nil || !ok || !g.at.agreed() || int(piece.Stage) != g.at.nodes {
 				continue
 			}
 		}
@@ -184,7 +189,7 @@ func (g *aggregator) collect() {
 		g.finish(err)
 		return
 	}
-	g.recordAttempt(true)
+	g.recordAttempt()
 	g.record(append([]byte{openedEntry}, slices.Concat(reports...)...))
 	g.conclude(&protocol.MixResult{Round: a.round, Attempt: a.attempt, Outcome: protocol.OutcomeAccepted,
 		List: a.list, Opened: a.batches[2*a.nodes].Content, Count: uint32(len(reports)),
@@ -200,7 +205,7 @@ func (g *aggregator) fail(f fault) {
 		r.Outcome = protocol.OutcomeRejected
 		r.List = g.at.list
 	}
-	g.recordAttempt(false)
+	g.recordAttempt()
 	g.conclude(r)
 }
 

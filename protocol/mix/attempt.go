@@ -312,6 +312,10 @@ func (a *attempt) agreed() bool { return len(a.agrees) == a.nodes }
 // addResult checks a result against what the nodes signed.
 func (a *attempt) addResult(m *protocol.MixResult) error {
 	if m.Outcome != protocol.OutcomeAccepted {
+		if m.Suspect != protocol.Everyone && !a.s.Plan.Is(m.Suspect, protocol.RoleCompute) {
+			return fmt.Errorf("%w: the result suspects %s, which does not shuffle", protocol.ErrMismatch,
+				a.s.Name(m.Suspect))
+		}
 		a.result = m
 		return nil
 	}

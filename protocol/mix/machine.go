@@ -70,6 +70,10 @@ type machine struct {
 	proposing bool
 	early     early
 	signed    [][]byte // the messages of the attempt that the store's log has
+	// evidence is the refused message that shows the attempt's fault, nil if there is none, and shownAt how many
+	// messages were accepted before it.
+	evidence []byte
+	shownAt  int
 }
 
 // state is what a member keeps beyond an attempt.
@@ -287,7 +291,12 @@ func (m *machine) accept(from uint32, msg protocol.Message, data []byte) error {
 	if r, ok := msg.(*protocol.MixResult); ok && r.Outcome == protocol.OutcomeVoid && m.state.closed >= round {
 		return fmt.Errorf("%w: a void attempt, of which this node has opened the list", protocol.ErrRevealed)
 	}
+	known := m.at.fault
 	err := m.at.accept(from, msg, data, m.now)
+	if err != nil && known == nil && m.at.fault != nil {
+		m.evidence = data
+		m.shownAt = len(m.signed)
+	}
 	if errors.Is(err, protocol.ErrEarly) && m.at.mayWait(msg) {
 		return m.early.hold(sl, data)
 	}
@@ -356,6 +365,7 @@ func (m *machine) clear() {
 	}
 	m.logged = 0
 	m.signed = nil
+	m.evidence = nil
 	m.at = nil
 	m.last = nil
 	m.proposing = false

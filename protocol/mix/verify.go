@@ -20,13 +20,14 @@ type Attempt struct {
 }
 
 // Verify checks the transcript of a session with a mix-net. It has, for each attempt, the messages that the
-// aggregator accepted, in order, from the MixRound on, without pieces; for an accepted one also those of the
-// list, and an entry of u8 67 and the opened reports, each after its nonce. The MixResult ends the attempt.
-// An Abort may end the transcript.
+// aggregator accepted, in order, from the MixRound on, without pieces; once all nodes have agreed also those
+// of the list, and for an accepted one an entry of u8 67 and the opened reports, each after its nonce. The
+// MixResult ends the attempt. An Abort may end the transcript.
 //
 // It checks that every message is signed by its sender under the plan, that no member contradicts itself,
 // that attempts are in order and as many as the plan allows, and of an accepted attempt that all nodes
 // signed the list, that each report is what its sender sealed for the list, and that the result counts them.
+// A result without reports suspects the member that the record does: see checkSuspect.
 // at is the entry, from 0, that an error is about.
 func Verify(s protocol.BoundPlan, entries [][]byte) (all []Attempt, aborted error, at int, err error) {
 	r := &replay{s: s}
@@ -80,8 +81,9 @@ func (r *replay) read(entry []byte) error {
 	if isResult && m.Outcome == protocol.OutcomeAccepted && r.opened == nil {
 		return fmt.Errorf("%w: an accepted attempt without its reports", protocol.ErrMismatch)
 	}
-	if err := r.at.accept(e.From, msg, entry, 0); err != nil {
-		return err
+	known := r.at.fault
+	if err := r.at.accept(e.From, msg, entry, 0); err != nil && (known != nil || r.at.fault == nil) {
+		return err // not what shows the fault
 	}
 	if isResult {
 		return r.end(m)
@@ -139,10 +141,37 @@ func (r *replay) open(reports []byte) error {
 	return nil
 }
 
+// checkSuspect rejects the result of an attempt without reports that suspects another member than the record
+// does: the one whose fault it shows or, without one, the one whose message it lacks. Of reports that are
+// sealed wrongly, and of a list whose pieces are not the described ones, the record shows nothing: both are
+// the last node's.
+func (a *attempt) checkSuspect(m *protocol.MixResult) error {
+	if m.Outcome == protocol.OutcomeAccepted {
+		return nil
+	}
+	want := a.fault
+	if want == nil {
+		lacks := a.awaited()
+		last := a.owner(2 * a.nodes)
+		if m.Suspect == protocol.Everyone || m.Suspect == last && a.batches[2*a.nodes] != nil {
+			return nil
+		}
+		want = &lacks
+	}
+	if m.Suspect != want.suspect {
+		return fmt.Errorf("%w: the result suspects %s, the record %s: %s", protocol.ErrMismatch,
+			a.name(m.Suspect), a.name(want.suspect), want.reason)
+	}
+	return nil
+}
+
 func (r *replay) end(m *protocol.MixResult) error {
 	done := Attempt{Round: m.Round, Attempt: m.Attempt, Outcome: m.Outcome}
 	if first := r.at.batches[0]; first != nil {
 		done.Parties = first.Parties
+	}
+	if err := r.at.checkSuspect(m); err != nil {
+		return err
 	}
 	switch {
 	case m.Outcome == protocol.OutcomeVoid && r.at.batches[r.at.nodes+1] != nil:

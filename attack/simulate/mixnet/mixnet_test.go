@@ -232,6 +232,50 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
+// TestSuspects: the record of a void attempt has what shows the fault, so that the aggregator can't name
+// another member in its result, or none.
+func TestSuspects(t *testing.T) {
+	for _, what := range []string{"one onion more", "no keys", "agreement without the parties"} {
+		i := slices.IndexFunc(Rows(), func(r Row) bool { return r.What == what })
+		row := Rows()[i]
+		w, err := row.world(5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.run(); err != nil {
+			t.Fatal(err)
+		}
+		agg := w.members[7]
+		var void string
+		var result *protocol.MixResult
+		for _, key := range agg.Keys("transcript/") {
+			if m, ok := decode[*protocol.MixResult](agg.store[key]); ok && m.Suspect != protocol.Everyone {
+				void, result = key, m
+			}
+		}
+		if err := w.onRecord(); err != nil || result == nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		own := agg.store[void]
+		for _, other := range []uint32{4, 5, 6, protocol.Everyone} {
+			// Of silence nobody may be suspected.
+			silent := other == protocol.Everyone && what != "one onion more"
+			if other == result.Suspect || silent {
+				continue
+			}
+			altered := *result
+			altered.Suspect = other
+			if agg.store[void], err = w.s.Sign(w.keys[7], 7, &altered); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.onRecord(); err == nil || !strings.Contains(err.Error(), "suspects") {
+				t.Errorf("%s: member %d in place of %d: %v", what, other, result.Suspect, err)
+			}
+		}
+		agg.store[void] = own
+	}
+}
+
 // TestSuspended: processes that are stopped together for longer than all deadlines, at any moment, go on as
 // if no time had passed. No member is taken as silent because its messages were not read in time.
 func TestSuspended(t *testing.T) {

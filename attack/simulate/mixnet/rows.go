@@ -340,6 +340,11 @@ var aggregators = []Row{
 		does: lie(func(_ *cheat, m *protocol.MixResult) { m.Opened[0] ^= 1 })},
 	{Who: "agg", What: "a result of another list", comes: cheated,
 		does: lie(func(_ *cheat, m *protocol.MixResult) { m.List[0] ^= 1 })},
+	{Who: "agg", What: "a void that suspects a party", comes: comes{refused: protocol.ErrMismatch,
+		ends: protocol.ClassIntegrity, reports: [][]int{all, nil}, suspect: "p0"},
+		does: lie(func(_ *cheat, m *protocol.MixResult) {
+			*m = protocol.MixResult{Round: m.Round, Attempt: m.Attempt, Outcome: protocol.OutcomeVoid}
+		})},
 	{Who: "agg", What: "a void where the list is opened", comes: comes{refused: protocol.ErrRevealed, by: "c",
 		outcomes: []string{"void", "accepted"}, reports: both},
 		does: func(c *cheat) {

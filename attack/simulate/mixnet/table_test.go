@@ -56,6 +56,9 @@ var lines = map[string][]string{
 		"other reports than the nodes opened", "a result of another list"},
 	"a void after the list is opened; a round once more; more attempts than the plan has": {
 		"a void where the list is opened", "a round that is over once more", "more attempts than the plan has"},
+	"a party suspected, which shuffles nothing": {"a void that suspects a party"},
+	"a node suspected whose fault the record does not show, or another than it " +
+		"shows": nil, // TestSuspects
 	"two keys for the reports":     {"two keys for the reports"},
 	"a store that was rolled back": nil, // TestRollbackOverTransports
 }
