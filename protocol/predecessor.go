@@ -145,6 +145,17 @@ func MarshalOrigin(s *Origin) []byte {
 // IsOrigin reports whether a transcript's entry is an Origin.
 func IsOrigin(entry []byte) bool { return len(entry) > 0 && entry[0] == transcriptOrigin }
 
+// OriginLen is the number of integers of a marshalled Origin's model, 0 if it is none. A reader compares it
+// with the plan's model before OpenOrigin: a few kB are the packed form of up to 2^28 zeros.
+func OriginLen(b []byte) int {
+	head := 1 + len(DigestKey{})
+	if !IsOrigin(b) || len(b) < head {
+		return 0
+	}
+	packed, _ := ViewPackedInts(b[head:])
+	return packed.Len()
+}
+
 // OpenOrigin decodes an Origin and checks that it is the one that the plan names.
 func (p *Plan) OpenOrigin(b []byte) (*Origin, error) {
 	if p.After == nil {

@@ -218,6 +218,14 @@ func TestOrigin(t *testing.T) {
 	if n := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrMismatch) || n > 1<<20 {
 		t.Errorf("%d bytes for another model of %d, which is refused: %v", n, len(huge), err)
 	}
+	if a, b := OriginLen(good), OriginLen(huge); a != len(o.Model) || b != maxDim {
+		t.Errorf("models of %d and %d numbers", a, b)
+	}
+	for n := range 42 {
+		if got := OriginLen(good[:n]); got != 0 {
+			t.Errorf("a model of %d numbers in %d bytes", got, n)
+		}
+	}
 	if _, err := testPlan().OpenOrigin(good); err == nil {
 		t.Error("a plan without a predecessor accepts it")
 	}

@@ -187,12 +187,13 @@ func (r *reader) origin() error {
 	if r.next++; r.next > len(r.entries) {
 		return mismatch("the predecessor's model is missing")
 	}
-	o, err := r.bound.Plan.OpenOrigin(r.entries[r.next-1])
+	entry := r.entries[r.next-1]
+	if n := protocol.OriginLen(entry); n != len(r.current) {
+		return mismatch("the predecessor's model has %d numbers, not %d", n, len(r.current))
+	}
+	o, err := r.bound.Plan.OpenOrigin(entry)
 	if err != nil {
 		return err
-	}
-	if len(o.Model) != len(r.current) {
-		return mismatch("the predecessor's model has %d numbers, not %d", len(o.Model), len(r.current))
 	}
 	r.current = o.Model
 	r.report.Models[0] = o.Model

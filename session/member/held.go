@@ -143,7 +143,7 @@ func readGiven(path string, p *protocol.Plan) (*given, error) {
 		if err != nil {
 			return nil, protocol.Fail(protocol.ClassInput, "origin: %w", err)
 		}
-		o, err := p.OpenOrigin(b)
+		o, err := openOrigin(b, p)
 		if err != nil {
 			return nil, protocol.Fail(protocol.ClassIntegrity, "origin: %s: %w", path, err)
 		}
@@ -161,6 +161,18 @@ func readGiven(path string, p *protocol.Plan) (*given, error) {
 		return nil, protocol.Fail(protocol.ClassIntegrity, "origin: %s: %w", path, err)
 	}
 	return g, nil
+}
+
+// openOrigin decodes the model that a plan begins with, if it has the length of the plan's models.
+func openOrigin(b []byte, p *protocol.Plan) (*protocol.Origin, error) {
+	m, err := app.NewModel(p)
+	if err != nil {
+		return nil, err
+	}
+	if n, want := protocol.OriginLen(b), len(m.Initial()); n != want {
+		return nil, fmt.Errorf("%w: a model of %d numbers, the plan's has %d", protocol.ErrMismatch, n, want)
+	}
+	return p.OpenOrigin(b)
 }
 
 // readFolder verifies the transcript in a folder and returns its last model.
