@@ -273,7 +273,7 @@ func (r *reader) partial(
 	switch {
 	case !ok || protocol.VectorDigest(v, o) != m.Vector:
 		return nil, nil, o, mismatch("the vector is not the one that %s signed", r.bound.Name(from))
-	case r.bases == nil && o.Blinding != [32]byte{}:
+	case !r.bound.Plan.Audit && o.Blinding != [32]byte{}:
 		return nil, nil, o, mismatch("a blinding sum by %s under a plan without audit", r.bound.Name(from))
 	}
 	return m, v, o, nil
@@ -283,8 +283,14 @@ func (r *reader) partial(
 func (r *reader) audit(
 	a *Attempt, agree *protocol.Agree, contributions map[uint32]contribution, blindings [][32]byte, sum []int64,
 ) error {
-	if r.bases == nil {
+	if !r.bound.Plan.Audit {
 		return nil
+	}
+	if r.bases == nil { // a record without sums must not cost their time and memory
+		var err error
+		if r.bases, err = r.bound.Plan.Generators(); err != nil {
+			return err
+		}
 	}
 	set := make([]commit.Commitment, len(a.set))
 	for i, e := range a.set {

@@ -65,7 +65,7 @@ type reader struct {
 	model    protocol.Model
 	current  []int64 // the public model
 	maxSum   protocol.SumLimit
-	bases    *commit.Generators // nil without audit
+	bases    *commit.Generators // nil without audit, or before the first sum
 	report   *Report
 
 	key   protocol.Digest      // of the aggregator's key
@@ -86,9 +86,6 @@ func newReader(p *protocol.Plan, entries [][]byte, model protocol.Model) (*reade
 	}
 	var err error
 	if r.maxSum, err = p.MaxSum(); err != nil {
-		return nil, err
-	}
-	if r.bases, err = p.Generators(); err != nil {
 		return nil, err
 	}
 	r.report = &Report{Plan: r.bound.ID, Models: [][]int64{r.current}, Audited: p.Audit, session: r.bound}

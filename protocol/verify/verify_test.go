@@ -3,6 +3,7 @@ package verify_test
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -281,6 +282,19 @@ func (w *script) unlisted(i int) bool {
 func (w *script) mayMove(i int) bool {
 	return protocol.Kind(w.entries[i][0]) == protocol.KindOpen &&
 		protocol.Kind(w.entries[i+1][0]) == protocol.KindRound
+}
+
+// TestLongAuditedPlan: the generators of a plan's commitments take much more than a model, and are made when
+// there is a sum to check, and not of what a plan file alone says.
+func TestLongAuditedPlan(t *testing.T) {
+	w := newScript(t, func(p *protocol.Plan) { p.Audit, p.Dim = true, 1<<13 }).begin()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r, err := verify.Transcript(w.signed, w.entries, w.model)
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; err != nil || !r.Stopped || n > 1<<19 {
+		t.Errorf("%d bytes: %v", n, err)
+	}
 }
 
 // TestPlanIsChecked: a SignedPlan that was not read from a file is checked.
