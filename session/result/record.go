@@ -1,10 +1,12 @@
 package result
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"choir/internal/atomicfile"
 	"choir/protocol"
@@ -28,6 +30,10 @@ func ReadRecords(dir string) (all []Record, err error) {
 		}
 		if err != nil {
 			return nil, protocol.Fail(protocol.ClassInput, "%w", err)
+		}
+		if slices.ContainsFunc(all, func(r Record) bool { return bytes.Equal(r.Plan, plan) }) {
+			return nil, protocol.Fail(protocol.ClassIntegrity,
+				"%s: %w: a plan goes on from itself: the folder is a link to one around it", dir, protocol.ErrMismatch)
 		}
 		record, err := readFile(filepath.Join(dir, TranscriptFile))
 		if err != nil {
