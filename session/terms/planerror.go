@@ -59,7 +59,9 @@ func (c *PlanConfig) names(key string) bool {
 	if !ok {
 		section, key = "", section
 	} else if i := slices.Index(tags(of.Type()), section); i >= 0 {
-		of = reflect.Indirect(of.Field(i))
+		if of = reflect.Indirect(of.Field(i)); !of.IsValid() {
+			return false // the file lacks the section
+		}
 	}
 	i := slices.Index(tags(of.Type()), key)
 	return i >= 0 && !of.Field(i).IsZero()
