@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"choir/cmd/internal/cli"
+	"choir/protocol"
 )
 
 // TestScripts pins the voice and the exit codes of the command line, with the
@@ -36,7 +37,7 @@ func runScripts(t *testing.T, dir string, least int) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "alter": alter,
 			"freeport": freeport, "narrow": narrow, "awaitfile": awaitFile,
-			"fingerprint": fingerprint}})
+			"fingerprint": fingerprint, "unconfirmed": unconfirmed}})
 }
 
 // exits N COMMAND...: the command must end with exactly this exit code.
@@ -82,6 +83,19 @@ func alter(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	lines[last] = string(l)
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Join(lines, "\n")), 0o600))
+}
+
+// unconfirmed FOLDER takes the nodes' Confirms from the end of a folder's transcript.
+func unconfirmed(ts *testscript.TestScript, _ bool, args []string) {
+	path := filepath.Join(ts.MkAbs(args[0]), "transcript", "transcript.bin")
+	b, err := os.ReadFile(path)
+	ts.Check(err)
+	entries, err := protocol.UnmarshalTranscript(b)
+	ts.Check(err)
+	for n := len(entries); protocol.Kind(entries[n-1][0]) == protocol.KindConfirm; n-- {
+		entries = entries[:n-1]
+	}
+	ts.Check(os.WriteFile(path, protocol.MarshalTranscript(entries), 0o600))
 }
 
 // narrow: no line of the last command's output is longer than 80 columns.
