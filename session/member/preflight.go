@@ -16,7 +16,6 @@ import (
 	"choir/internal/disk"
 	"choir/protocol"
 	"choir/session/terms"
-	"choir/transport"
 	"choir/transport/natsbus"
 )
 
@@ -310,7 +309,7 @@ func (p *preflight) checkBroker(ctx context.Context) {
 	}
 	bus, err := natsbus.Open(limited, config)
 	if err != nil {
-		p.verdict("broker", m.busError(ctx, limited, err, false), "", brokerRemedy(err))
+		p.verdict("broker", m.busError(ctx, limited, err, false), "", BrokerRemedy(err))
 		return
 	}
 	defer bus.Close()
@@ -383,21 +382,4 @@ func (p *preflight) mayPublish(ctx context.Context, bus *natsbus.Bus) error {
 		}
 	}
 	return nil
-}
-
-func brokerRemedy(err error) string {
-	text := err.Error()
-	switch {
-	case strings.Contains(text, "certificate"):
-		return "bus.tls_ca names the roots of the broker's certificate, which must be for the host in bus.url"
-	case strings.Contains(text, "secure connection not available"):
-		return "the broker has no TLS: give it a certificate, or use nats:// without bus.tls_ca"
-	case errors.Is(err, transport.ErrAuth):
-		return "compare the token, password or .creds file with the broker's"
-	case strings.Contains(text, "max_payload"):
-		return "max_payload: 1MB in the server's file"
-	case strings.Contains(text, "no such host"):
-		return "correct the host in bus.url"
-	}
-	return "start the broker, look at bus.url and at the firewall"
 }

@@ -1,6 +1,7 @@
 package natsbus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,8 +75,8 @@ func reason(ctx, parent context.Context) error {
 // withLast adds the error of the last attempt to the reason why an operation ended. Either may be
 // nil.
 func withLast(why, last error) error {
-	if why == nil || last == nil {
-		return errors.Join(why, last)
+	if why == nil || last == nil || errors.Is(why, last) {
+		return cmp.Or(why, last)
 	}
 	return fmt.Errorf("%w (last attempt: %w)", why, last)
 }

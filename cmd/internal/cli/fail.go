@@ -17,6 +17,7 @@ import (
 	"choir/host"
 	"choir/learn/dataset"
 	"choir/protocol"
+	"choir/session/member"
 	"choir/transport"
 )
 
@@ -237,12 +238,8 @@ func (a *App) hintOf(err error, class protocol.Class, verb *cobra.Command) strin
 		return "make a new key with " + a.name + " keygen"
 	case errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "look at the path"):
 		return "look at the path: one in a file counts from that file's folder"
-	case class == protocol.ClassAuth && strings.Contains(err.Error(), "secure connection not available"):
-		return "the broker has no TLS: give it a certificate, or write nats:// if it is on this machine"
-	case class == protocol.ClassAuth && strings.Contains(err.Error(), "x509: "):
-		return "name the roots of the broker's certificate in bus.tls_ca, and the host that it is for in bus.url"
 	case class == protocol.ClassAuth:
-		return "check bus.url, and bus.token_file or the other credentials: they must be the broker's"
+		return member.BrokerRemedy(err)
 	}
 	return ""
 }
