@@ -182,6 +182,7 @@ func TestPreflightOfOrdinaryServers(t *testing.T) {
 		{"whole", server.Options{JetStream: true}, "", ""},
 		{"small messages", server.Options{JetStream: true, MaxPayload: 64 << 10}, "broker", "max_payload: 1MB"},
 		{"no JetStream", server.Options{}, "stream", "JetStream"},
+		{"few subscriptions", server.Options{JetStream: true, MaxSubs: 2}, "broker", "raise max_subscriptions"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.options.Host, c.options.Port, c.options.StoreDir, c.options.NoSigs = "127.0.0.1", -1, t.TempDir(), true

@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"io"
 	"log/slog"
 	"math/big"
 	"net"
@@ -155,13 +154,17 @@ func checkRemedy(t *testing.T, c *member.Config, want string) {
 			t.Errorf("%+v", check)
 		}
 	}
-	m, err := member.Open(c, protocol.RoleParty, slog.New(slog.NewTextHandler(io.Discard, nil)), time.Now())
+	var log lockedText
+	m, err := member.Open(c, protocol.RoleParty, slog.New(slog.NewTextHandler(&log, nil)), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = m.Run(t.Context())
 	if protocol.ClassOf(err) != protocol.ClassAuth || !strings.Contains(member.BrokerRemedy(err), want) {
 		t.Errorf("%v: %s", err, member.BrokerRemedy(err))
+	}
+	if !log.has("event=broker-refused") {
+		t.Error("the log does not tell of the refusal")
 	}
 	if strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "guess") {
 		t.Errorf("a secret in %v", err)

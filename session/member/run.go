@@ -71,6 +71,7 @@ func (m *Member) affordable(store host.Store) error {
 func (m *Member) connected(ctx context.Context, drive func(*run.CountingBus) error) (last func(), err error) {
 	bus, err := m.connect(ctx)
 	if err != nil {
+		m.logRefusal(err)
 		return func() {}, err
 	}
 	defer bus.Close()
@@ -79,7 +80,16 @@ func (m *Member) connected(ctx context.Context, drive func(*run.CountingBus) err
 	if errors.Is(err, transport.ErrAuth) {
 		err = protocol.Fail(protocol.ClassAuth, "%w", err)
 	}
+	m.logRefusal(err)
 	return last, err
+}
+
+// logRefusal logs that the broker refuses this member, if that is the error.
+func (m *Member) logRefusal(err error) {
+	if errors.Is(err, transport.ErrAuth) {
+		m.Log.Error("the broker refuses this member: "+BrokerRemedy(err), "event", "broker-refused",
+			"error", err.Error())
+	}
 }
 
 // errLeft ends a party that drops out.

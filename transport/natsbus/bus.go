@@ -138,7 +138,7 @@ func (b *Bus) awaitConnection(parent context.Context) error {
 		return fmt.Errorf("broker: max_payload is %d bytes, need %d: set max_payload: 1MB in the server's file",
 			limit, fragment.Size+headerRoom)
 	}
-	return nil
+	return b.trySubscriptions(ctx)
 }
 
 // Close implements transport.Bus. It returns when the connection's callbacks have ended.

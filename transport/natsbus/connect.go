@@ -195,6 +195,9 @@ func (b *Bus) onError(_ *nats.Conn, _ *nats.Subscription, err error) {
 	if errors.Is(err, nats.ErrPermissionViolation) {
 		b.deny(parseViolation(err))
 	}
+	if errors.Is(err, nats.ErrMaxSubscriptionsExceeded) {
+		b.fail(errFewSubscriptions)
+	}
 	if errors.Is(err, nats.ErrSlowConsumer) { // an iterator's, or Listen's, where it is harmless
 		for _, s := range b.subscriptions() {
 			s.detach()

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"choir/transport/natsbus/embedded"
 )
 
 // proxy is a TCP relay: its address stays when the broker changes, and its connections can be cut
@@ -43,7 +41,7 @@ func startProxy(t *testing.T) *proxy {
 func (p *proxy) url() string { return "nats://" + p.listener.Addr().String() }
 
 // aim directs new connections to a broker.
-func (p *proxy) aim(broker *embedded.Server) {
+func (p *proxy) aim(broker interface{ ClientURL() string }) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = strings.TrimPrefix(broker.ClientURL(), "nats://")
