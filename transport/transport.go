@@ -42,8 +42,9 @@ var (
 	// ErrAuth means that the broker refused the credentials, or a permission that the operation
 	// needs. A retry does not help.
 	ErrAuth = errors.New("transport: not authorised")
-	// ErrFull means that the broker's storage limit is reached. Stored messages stay.
-	ErrFull = errors.New("transport: storage limit reached")
+	// ErrFull means that the broker is at a limit: of storage, of streams, of subscriptions that read, or of
+	// connections. Stored messages stay.
+	ErrFull = errors.New("transport: the broker is at its limit")
 	// ErrLost means that the broker no longer has the history that a subscription was reading:
 	// its storage was replaced or rolled back. To avoid a gap, the subscriber must start again
 	// from 0.

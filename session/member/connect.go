@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,14 +21,21 @@ import (
 // limit cancels a context that has no deadline: with one, natsbus would wait until
 // then for the answer to a request that was lost with a broker that died.
 func (m *Member) connect(ctx context.Context) (*run.CountingBus, error) {
-	wait := m.Config.connectLimit()
-	limited, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer time.AfterFunc(wait, cancel).Stop()
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	wait := &connectTimer{limit: m.Config.connectLimit()}
+	wait.timer = time.AfterFunc(wait.limit, func() { cancel(context.Canceled) })
+	defer wait.timer.Stop()
+	defer time.AfterFunc(time.Until(time.UnixMilli(m.Session.Plan.Expiry())), func() {
+		cancel(protocol.Fail(protocol.ClassIntegrity, "%w while the member waited for the broker",
+			protocol.ErrExpired))
+	}).Stop()
+	m.blocked.note(&m.blocked.full, false)
+	m.blocked.note(&m.blocked.away, false)
 	config := m.bus()
-	defer m.reportWait(&config)()
+	defer m.reportWait(&config, wait.failed)()
 	config.Connected = m.connectionChanged
-	config.Full = m.brokerFull
+	config.WaitAtLimits, config.Full = true, m.brokerFull
 	bus, err := natsbus.Open(limited, config)
 	opened := err == nil
 	if opened {
@@ -43,11 +51,35 @@ func (m *Member) connect(ctx context.Context) (*run.CountingBus, error) {
 	return &run.CountingBus{Bus: bus}, nil
 }
 
+// connectTimer is the limit on the time for reaching the broker. It does not run while the broker is at its
+// own limit, which shows that it was reached.
+type connectTimer struct {
+	limit time.Duration
+	mu    sync.Mutex
+	timer *time.Timer
+	full  bool
+}
+
+// failed is told why an attempt has failed.
+func (c *connectTimer) failed(why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch full := errors.Is(why, transport.ErrFull); {
+	case full && !c.full:
+		c.full = c.timer.Stop() // else the limit is over
+	case !full && c.full:
+		c.full = false
+		c.timer.Reset(c.limit)
+	}
+}
+
 // busError classes the error of a connection that was tried under a limit.
 func (m *Member) busError(ctx, limited context.Context, err error, opened bool) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case errors.Is(context.Cause(limited), protocol.ErrExpired):
+		return fmt.Errorf("%w: %w", context.Cause(limited), lastAttempt(err))
 	case limited.Err() != nil:
 		return protocol.Fail(protocol.ClassAuth, "bus: %s: not reached within %s: %w",
 			m.Config.Bus.URL, m.Config.connectLimit(), lastAttempt(err))
@@ -93,11 +125,15 @@ const (
 )
 
 // reportWait logs that the broker has not answered yet, first after firstReport,
-// and why the last attempt failed, until the function that it returns is called.
-func (m *Member) reportWait(config *natsbus.Config) (stop func()) {
+// and why the last attempt failed, until the function that it returns is called. failed receives the error of
+// each attempt.
+func (m *Member) reportWait(config *natsbus.Config, failed func(error)) (stop func()) {
 	since, done := time.Now(), make(chan struct{})
 	var why atomic.Pointer[error]
-	config.Failed = func(err error) { why.Store(&err) }
+	config.Failed = func(err error) {
+		why.Store(&err)
+		failed(err)
+	}
 	go func() {
 		for wait := firstReport; ; wait = nextReports {
 			select {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"net/http"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"choir/host/status"
 	"choir/internal/disk"
+	"choir/protocol"
 )
 
 // Times of a member whose disk is full.
@@ -76,12 +78,43 @@ func (m *Member) hasRoom() bool {
 	return disk.HasRoom(filepath.Dir(m.Config.StoreFile))
 }
 
-// brokerFull logs that the broker refuses to store for want of room, or stores again.
+// brokerFull logs that the broker is full or at a limit, or goes on.
 func (m *Member) brokerFull(full bool, why error) {
+	m.blocked.note(&m.blocked.full, full)
 	if !full {
-		m.Log.Info("the broker stores again", "event", "broker-room")
+		m.Log.Info("the broker goes on", "event", "broker-room")
 		return
 	}
-	m.Log.Error("the broker has no room, and the session waits: make room on its disk, or raise its limit",
-		"event", "broker-full", "error", why.Error())
+	m.Log.Error("the broker has no room or is at a limit, and the session waits: make room on its disk, or "+
+		"raise the limit of the stream, the account or the server", "event", "broker-full", "error", why.Error())
+}
+
+// blockade is since when a member cannot send, zero if it can.
+type blockade struct {
+	mu         sync.Mutex
+	full, away time.Time
+}
+
+func (b *blockade) note(which *time.Time, is bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case !is:
+		*which = time.Time{}
+	case which.IsZero():
+		*which = time.Now()
+	}
+}
+
+// overdue reports whether a member that cannot send has waited until every other member has left the
+// session, for the plan has expired.
+func (b *blockade) overdue(plan *protocol.Plan, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, since := range []time.Time{b.full, b.away} {
+		if !since.IsZero() && now.UnixMilli() >= plan.Leaves(since.UnixMilli()) {
+			return true
+		}
+	}
+	return false
 }

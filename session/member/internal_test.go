@@ -249,3 +249,27 @@ func TestOutcomes(t *testing.T) {
 		}
 	}
 }
+
+// TestBlockedMemberEndsWithThePlan: a member that can't send ends when all others have left an expired plan,
+// and no sooner.
+func TestBlockedMemberEndsWithThePlan(t *testing.T) {
+	plan := &protocol.Plan{NotAfter: 1_900_000_000, DeadlineMS: 5000, GraceMS: 1000}
+	var b blockade
+	since := time.Now()
+	left := time.UnixMilli(plan.Leaves(since.UnixMilli()))
+	late := left.Add(time.Hour)
+	if b.overdue(plan, late) {
+		t.Error("a member that can send is overdue")
+	}
+	for _, which := range []*time.Time{&b.full, &b.away} {
+		b.note(which, true)
+		b.note(which, true)
+		if b.overdue(plan, left.Add(-time.Second)) || !b.overdue(plan, late) {
+			t.Errorf("overdue before %s, or not after it", left)
+		}
+		b.note(which, false)
+		if b.overdue(plan, late) {
+			t.Error("a member that can send again is overdue")
+		}
+	}
+}

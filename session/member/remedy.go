@@ -27,6 +27,8 @@ func BrokerRemedy(err error) string {
 		return "compare bus.token_file, bus.user with bus.password_file, or bus.credentials_file with the broker's"
 	case errors.Is(err, nats.ErrPermissionViolation):
 		return "allow this member the subject: docs/operating.md, section 3, lists what a member needs"
+	case errors.Is(err, transport.ErrFull):
+		return "raise the limit of the stream, the account or the server, or remove what is over"
 	case errors.Is(err, nats.ErrMaxSubscriptionsExceeded):
 		return "raise max_subscriptions in the server's file, or the account's limit"
 	case strings.Contains(text, "max_payload"):

@@ -98,7 +98,7 @@ func (r *Room) connect(ctx context.Context, c *Config, id string, log *slog.Logg
 	defer cancel()
 	defer time.AfterFunc(c.connectLimit(), cancel).Stop()
 	m := &Member{Config: c, Log: log}
-	defer m.reportWait(&config)()
+	defer m.reportWait(&config, func(error) {})()
 	if r.bus, err = natsbus.Open(limited, config); err != nil {
 		return m.busError(ctx, limited, err, false)
 	}

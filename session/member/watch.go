@@ -92,6 +92,7 @@ func (w *watcher) notify(n protocol.Notice) {
 
 // connectionChanged logs that the connection to the broker was lost or is back.
 func (m *Member) connectionChanged(up bool, why error) {
+	m.blocked.note(&m.blocked.away, !up)
 	if m.watcher != nil {
 		m.watcher.Connected(up)
 	}
@@ -133,6 +134,10 @@ func (w *watcher) run(ctx context.Context, bus *natsbus.Bus, leave func(error)) 
 		case <-tick.C:
 			if reason, ok := w.m.toLeave(); ok {
 				leave(leftError(reason))
+			}
+			if w.m.blocked.overdue(w.m.Session.Plan, time.Now()) {
+				leave(protocol.Fail(protocol.ClassIntegrity, "%w while nothing could be sent to the broker",
+					protocol.ErrExpired))
 			}
 			announced = w.due(announced, interval, func() { w.announce(bus) })
 			looked = w.due(looked, lookEvery, w.report)

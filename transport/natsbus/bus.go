@@ -20,6 +20,7 @@
 package natsbus
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -53,12 +54,12 @@ type Bus struct {
 	gone chan struct{} // closed when the connection's last callback has run
 
 	mu       sync.Mutex
-	last     error           // of the latest attempt to connect
-	accepted bool            // the broker has accepted the client once
-	full     bool            // the broker refuses to store for want of room
-	created  time.Time       // of the stream that EnsureStream found or made; zero before
-	acked    time.Time       // when an acknowledgement last arrived
-	epoch    context.Context // ends at every reconnect, and another begins
+	last     error                   // of the latest attempt to connect
+	accepted bool                    // the broker has accepted the client once
+	refusals map[operation]time.Time // what the broker refuses for want of room, and when Full was called
+	created  time.Time               // of the stream that EnsureStream found or made; zero before
+	acked    time.Time               // when an acknowledgement last arrived
+	epoch    context.Context         // ends at every reconnect, and another begins
 	endEpoch context.CancelFunc
 	guards   map[*guard]struct{}        // running operations
 	subs     map[*subscription]struct{} // open subscriptions
@@ -77,12 +78,13 @@ func Open(ctx context.Context, config Config) (*Bus, error) {
 		config.Rand = rand.Reader
 	}
 	b := &Bus{
-		config: config,
-		window: newWindow(windowBytes),
-		first:  firstWait,
-		gone:   make(chan struct{}),
-		guards: make(map[*guard]struct{}),
-		subs:   make(map[*subscription]struct{}),
+		config:   config,
+		window:   newWindow(windowBytes),
+		first:    firstWait,
+		gone:     make(chan struct{}),
+		refusals: make(map[operation]time.Time),
+		guards:   make(map[*guard]struct{}),
+		subs:     make(map[*subscription]struct{}),
 	}
 	b.epoch, b.endEpoch = context.WithCancel(context.Background())
 	b.ctx, b.fail = context.WithCancelCause(context.Background())
@@ -120,11 +122,19 @@ func (b *Bus) awaitConnection(parent context.Context) error {
 	ctx, release := b.guard(b.ctx, parent, b.deniedAPI)
 	defer release()
 	failed := 0
+	var full error
 	for pause := minBackoff; !b.conn.IsConnected(); {
 		if !sleep(ctx, &pause) {
-			return withLast(reason(ctx, parent), b.attemptError())
+			return withLast(reason(ctx, parent), cmp.Or(full, b.attemptError()))
 		}
 		err := b.attemptError()
+		if dropped(err) {
+			err = cmp.Or(b.config.greeting(ctx), err)
+		}
+		if full = nil; atConnectionLimit(err) {
+			full = atLimit(err)
+			b.failed(full)
+		}
 		if !failedTLS(err) {
 			failed = 0
 		} else if failed++; failed == maxFailedTLS {

@@ -110,12 +110,18 @@ type Config struct {
 	// and when it is back; nil: not called. It must not block.
 	Connected func(up bool, why error)
 
-	// Failed is called when an attempt to connect fails before the handshake, and when one of EnsureStream
-	// fails that is tried again; nil: not called. It must not block.
+	// WaitAtLimits makes Publish, Subscribe and EnsureStream wait while the stream, its account or the
+	// server is at a limit that people can raise, rather than return transport.ErrFull.
+	WaitAtLimits bool
+
+	// Failed is called when an attempt to connect fails, and when one of EnsureStream fails that is tried
+	// again; nil: not called. The error is transport.ErrFull for a broker that is at its limit. It must not
+	// block.
 	Failed func(why error)
 
-	// Full is called when the broker refuses to store a message for want of room, with its answer, and
-	// when it stores again; nil: not called. Publish goes on trying. It must not block.
+	// Full is called when the broker refuses to store a message or to be read for want of room or at a
+	// limit, with its answer, every minute while it does, and when it goes on; nil: not called. Publish goes
+	// on trying. It must not block.
 	Full func(full bool, why error)
 
 	// Rand is the source of message identifiers for the broker's deduplication; nil means

@@ -129,10 +129,18 @@ func (c Config) tls() (*tls.Config, error) {
 // in the connection's LastError.
 func (b *Bus) onConnectError(_ *nats.Conn, err error) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.last = err
+	b.mu.Unlock()
+	b.failed(err)
+}
+
+// failed calls Config.Failed.
+func (b *Bus) failed(why error) {
+	if atConnectionLimit(why) && !errors.Is(why, transport.ErrFull) {
+		why = atLimit(why)
+	}
 	if b.config.Failed != nil {
-		b.config.Failed(err)
+		b.config.Failed(why)
 	}
 }
 

@@ -31,7 +31,7 @@ func (b *Bus) Inspect(parent context.Context) (*StreamState, error) {
 		return &StreamState{}, nil
 	}
 	if err != nil {
-		return nil, b.wrap("inspect", withLast(reason(ctx, parent), explained(err)))
+		return nil, b.wrap("inspect", withLast(reason(ctx, parent), b.explained(err)))
 	}
 	info := stream.CachedInfo()
 	if err := compare(info.Config, b.config.streamConfig()); err != nil {

@@ -46,11 +46,11 @@ func (b *Bus) Publish(parent context.Context, msgs ...transport.Message) error {
 			return b.wrap("publish", err)
 		}
 		todo, last = p.again, p.last
-		b.noteRoom(len(todo) > 0, last)
+		b.noteRoom(publishing, len(todo) > 0, last)
 		if len(todo) == 0 {
 			return nil
 		}
-		b.heal(ctx, last, tries)
+		b.heal(ctx, publishing, last, tries)
 		sleep(ctx, &pause)
 	}
 }
@@ -207,7 +207,7 @@ func (p *pass) await() error {
 	if ok {
 		return nil
 	}
-	if fatal := permanent(err); fatal != nil {
+	if fatal := p.bus.permanent(err); fatal != nil {
 		return fmt.Errorf("%s: %w", f.Subject, fatal)
 	}
 	p.again = append(p.again, f.part)
@@ -238,21 +238,6 @@ func (p *pass) acknowledged(f pending) (bool, error) {
 				return false, errNoAck
 			}
 		}
-	}
-}
-
-// noteRoom calls Config.Full when the broker begins or ceases to refuse for want of room.
-func (b *Bus) noteRoom(refused bool, why error) {
-	full := refused && lacksRoom(why)
-	if refused && !full {
-		return // another reason says nothing about room
-	}
-	b.mu.Lock()
-	changed := b.full != full
-	b.full = full
-	b.mu.Unlock()
-	if changed && b.config.Full != nil {
-		b.config.Full(full, why)
 	}
 }
 

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"choir/transport"
 	"choir/transport/internal/fragment"
 )
 
@@ -36,12 +34,12 @@ func (b *Bus) EnsureStream(parent context.Context) error {
 			return nil
 		}
 		if ctx.Err() == nil {
-			if fatal := permanent(err); fatal != nil {
+			if fatal := b.permanent(err); fatal != nil {
 				return b.wrap("ensure stream", fatal)
 			}
 		}
-		if b.config.Failed != nil && ctx.Err() == nil {
-			b.config.Failed(explained(err))
+		if ctx.Err() == nil {
+			b.failed(b.explained(err))
 		}
 		if !sleep(ctx, &pause) {
 			return b.wrap("ensure stream", withLast(reason(ctx, parent), err))
@@ -49,8 +47,11 @@ func (b *Bus) EnsureStream(parent context.Context) error {
 	}
 }
 
-// explained adds what to do about a broker that answers no request of JetStream.
-func explained(err error) error {
+// explained adds what to do about a broker that is at its limit or answers no request of JetStream.
+func (b *Bus) explained(err error) error {
+	if b.lacksRoom(err) {
+		return atLimit(err)
+	}
 	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) {
 		return fmt.Errorf("%w: the server needs JetStream, \"jetstream { store_dir: ... }\" in its file", err)
 	}
@@ -96,11 +97,11 @@ func (b *Bus) Created() time.Time {
 
 // heal creates the stream again if the broker has lost it. A client that may not create streams
 // waits for another one to do so.
-func (b *Bus) heal(ctx context.Context, err error, tries int) {
+func (b *Bus) heal(ctx context.Context, what operation, err error, tries int) {
 	lost := errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrNoStreamResponse)
 	if lost && !b.Created().IsZero() {
-		if err := b.ensureOnce(ctx, tries); lacksRoom(err) {
-			b.noteRoom(true, err)
+		if err := b.ensureOnce(ctx, tries); err != nil {
+			b.noteRoom(what, true, err)
 		} // the caller's next try shows whether it helped
 	}
 }
@@ -162,51 +163,4 @@ func compare(got, want jetstream.StreamConfig) error {
 		return nil
 	}
 	return fmt.Errorf("%w: %s: %s", errForeign, got.Name, what)
-}
-
-// permanent returns the error, with its sentinel, if a retry does not help, else nil.
-func permanent(err error) error {
-	if errors.Is(err, errForeign) {
-		return err
-	}
-	const tooFewPeers = 10005 // a cluster that is starting does not know all its servers yet
-	var api *jetstream.APIError
-	if !errors.As(err, &api) {
-		return nil
-	}
-	switch {
-	case api.ErrorCode == tooFewPeers:
-		return nil
-	case isFull(api):
-		return fmt.Errorf("%w: %w", transport.ErrFull, err)
-	case api.Code == 400 || api.Code == 403 || api.Code == 500:
-		return err
-	}
-	return nil // 404, 408, 429, 503: not there yet, or too busy
-}
-
-// lacksRoom recognizes a broker that is out of room as a whole, which goes on when there is room again:
-// it is at its limit, or has stopped JetStream because its disk is full.
-func lacksRoom(err error) bool {
-	const insufficientResources, notEnabled, notEnabledForAccount = 10023, 10076, 10039
-	var api *jetstream.APIError
-	if !errors.As(err, &api) {
-		return false
-	}
-	switch api.ErrorCode {
-	case insufficientResources, notEnabled, notEnabledForAccount:
-		return true
-	}
-	return false
-}
-
-// isFull recognizes the broker's answers at a limit of the stream or of its account. The stream's
-// limits have no error code.
-func isFull(api *jetstream.APIError) bool {
-	const memoryExceeded, storageExceeded, resourcesExceeded = 10028, 10047, 10002
-	switch api.ErrorCode {
-	case memoryExceeded, storageExceeded, resourcesExceeded:
-		return true
-	}
-	return strings.Contains(api.Description, "maximum bytes exceeded")
 }

@@ -200,9 +200,11 @@ func (s *subscription) attached(ctx context.Context) (jetstream.MessagesContext,
 	for tries := 0; iter == nil; tries++ {
 		var err error
 		if iter, err = s.attach(ctx, tries); err == nil {
+			s.bus.noteRoom(reading, false, nil)
 			break
 		}
-		fatal := permanent(err)
+		s.bus.noteRoom(reading, true, err)
+		fatal := s.bus.permanent(err)
 		if errors.Is(err, transport.ErrLost) {
 			fatal = err
 		}
@@ -212,7 +214,7 @@ func (s *subscription) attached(ctx context.Context) (jetstream.MessagesContext,
 		if fatal != nil {
 			return nil, fatal
 		}
-		s.bus.heal(ctx, err, tries)
+		s.bus.heal(ctx, reading, err, tries)
 		if !sleep(ctx, &pause) {
 			return nil, err
 		}
