@@ -8,10 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"choir/internal/secretfile"
 )
 
-// ErrPermissions reports that other users than its owner can read or write a secret file. It is
-// never returned on Windows, where the file mode does not show this.
+// ErrPermissions reports that other users than its owner can read or write a secret file that is no
+// credential of a service (package secretfile). It is never returned on Windows, where the file mode does not
+// show this.
 var ErrPermissions = errors.New("the file is open to others than its owner; chmod 600 it")
 
 // The largest sizes of a key file and of a passphrase file, in bytes.
@@ -107,9 +110,9 @@ func ReadKeyFile(path string, passphrase []byte) (*PrivateKey, string, error) {
 	return key, sealed.header.Name, nil
 }
 
-// ReadPassphraseFile reads a passphrase from a file that only its owner can read, and removes one
-// trailing newline (LF or CR LF). It returns ErrPermissions, or ErrPassphrase if the passphrase is
-// empty.
+// ReadPassphraseFile reads a passphrase from a file that only its owner can read, or from a credential of a
+// service (package secretfile), and removes one trailing newline (LF or CR LF). It returns ErrPermissions, or
+// ErrPassphrase if the passphrase is empty.
 func ReadPassphraseFile(path string) ([]byte, error) {
 	text, err := readSecret(path, maxPassphrase)
 	if err != nil {
@@ -124,8 +127,8 @@ func ReadPassphraseFile(path string) ([]byte, error) {
 	return text, nil
 }
 
-// readSecret reads a file of at most limit bytes that only its owner can access. It checks the mode
-// of the open file, so that the check applies to the file that is read.
+// readSecret reads a file of at most limit bytes that only its owner can access, or a credential. It checks
+// the mode of the open file, so that the check applies to the file that is read.
 func readSecret(path string, limit int64) (text []byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -136,7 +139,7 @@ func readSecret(path string, limit int64) (text []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+	if secretfile.Open(path, info) {
 		return nil, fmt.Errorf("%w (mode %04o)", ErrPermissions, info.Mode().Perm())
 	}
 	text, err = io.ReadAll(io.LimitReader(f, limit+1))

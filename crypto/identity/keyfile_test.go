@@ -93,6 +93,40 @@ func TestKeyFilePermissions(t *testing.T) {
 	}
 }
 
+// TestCredentials: what systemd hands over may be of mode 0440, and nothing else in the same folder.
+func TestCredentials(t *testing.T) {
+	path := writeTestKey(t, cheapConfig())
+	if err := os.Chmod(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	passphrase := filepath.Join(filepath.Dir(path), "passphrase")
+	if err := os.WriteFile(passphrase, []byte("correct horse\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for mode, want := range map[fs.FileMode]error{0o440: nil, 0o460: ErrPermissions, 0o444: ErrPermissions} {
+		for _, name := range []string{path, passphrase} {
+			if err := os.Chmod(name, mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		read := func() (err error) {
+			text, err := ReadPassphraseFile(passphrase)
+			if err == nil {
+				_, _, err = ReadKeyFile(path, text)
+			}
+			return err
+		}
+		t.Setenv("CREDENTIALS_DIRECTORY", "")
+		if err := read(); !errors.Is(err, ErrPermissions) {
+			t.Errorf("mode %o, no credentials: %v", mode, err)
+		}
+		t.Setenv("CREDENTIALS_DIRECTORY", filepath.Dir(path))
+		if err := read(); !errors.Is(err, want) {
+			t.Errorf("mode %o: %v, want %v", mode, err, want)
+		}
+	}
+}
+
 func TestKeyFileRejections(t *testing.T) {
 	path := writeTestKey(t, cheapConfig())
 	for _, p := range []string{"", "correct hors", "correct horse ", "Correct horse"} {

@@ -46,8 +46,8 @@ var may = map[string][]string{
 	// a node opens thousands of entries at once, on all cores
 	"protocol/mix": {"protocol", "crypto", "internal/parallel"},
 	"privacy":      {"privacy"},
-	"crypto":       {"crypto", "internal/parallel"},
-	"transport":    {"transport"},
+	"crypto":       {"crypto", "internal/parallel", "internal/secretfile"},
+	"transport":    {"transport", "internal/secretfile"},
 	"learn": {"learn", "crypto/fixedpoint", "crypto/noise", "internal/atomicfile",
 		"internal/strictjson"},
 	"learn/mcmc": {"learn", "crypto/fixedpoint", "crypto/blake", "crypto/field", "crypto/xof"},

@@ -2,8 +2,12 @@ package credential
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -25,5 +29,22 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 		if leaks || !strings.Contains(text, redacted) {
 			t.Errorf("printed as %s", text)
 		}
+	}
+}
+
+// TestCredential: a token that systemd hands over may be of mode 0440, and one elsewhere may not.
+func TestCredential(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "token")
+	if err := errors.Join(os.Chmod(dir, 0o700), os.WriteFile(path, []byte("hunter2\n"), 0o440)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CREDENTIALS_DIRECTORY", "")
+	if _, err := Read(path); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("elsewhere: %v", err)
+	}
+	t.Setenv("CREDENTIALS_DIRECTORY", filepath.Dir(path))
+	if s, err := Read(path); err != nil || s != "hunter2" {
+		t.Errorf("a credential: %v", err)
 	}
 }
