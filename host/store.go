@@ -24,5 +24,5 @@ type stager interface {
 	Stage(value []byte) (write func())
 }
 
-// ErrLocked means that another process has the store open.
+// ErrLocked means that another process has the store open, or works with it.
 var ErrLocked = errors.New("the store is in use by another process")

@@ -22,6 +22,16 @@ const (
 // store, it resumes. While there is no room on the disk of the store or of the results it waits, and then
 // goes on.
 func (m *Member) Run(ctx context.Context) error {
+	release, err := m.Config.hold()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = release() }() // the process's end releases it, too
+	return m.run(ctx)
+}
+
+// run is Run for a process that has the lock of the member's store.
+func (m *Member) run(ctx context.Context) error {
 	for {
 		err := m.runOnce(ctx)
 		if ctx.Err() != nil || !disk.IsFull(err) || !m.awaitRoom(ctx, err) {

@@ -85,9 +85,11 @@ const (
 
 // Run serves until the context ends. Started again with the same store it goes on where it was.
 func (s *Service) Run(ctx context.Context) error {
-	if err := s.open(); err != nil {
+	release, err := s.begin()
+	if err != nil {
 		return err
 	}
+	defer func() { _ = release() }() // the process's end releases it, too
 	s.Log.Info("serving the plans in "+s.Folder, "event", "serving", "over", len(s.over))
 	ctx, stop := context.WithCancel(ctx)
 	defer s.rooms.all.Wait()
@@ -128,8 +130,22 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// open checks the configuration and reads the key and what is over.
-func (s *Service) open() (err error) {
+// begin checks the configuration, takes the store's lock and reads what is over.
+func (s *Service) begin() (release func() error, err error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if release, err = s.Config.hold(); err != nil {
+		return nil, err
+	}
+	if err := s.open(); err != nil {
+		return nil, errors.Join(err, release())
+	}
+	return release, nil
+}
+
+// check checks the configuration.
+func (s *Service) check() error {
 	if s.Config.StoreFile == "" {
 		return protocol.Fail(protocol.ClassInput, "config: store_file is missing")
 	}
@@ -139,6 +155,11 @@ func (s *Service) open() (err error) {
 	if _, err := os.Stat(s.Folder); err != nil {
 		return protocol.Fail(protocol.ClassInput, "folder: %w", err)
 	}
+	return nil
+}
+
+// open reads the key and what is over.
+func (s *Service) open() (err error) {
 	if s.key, err = terms.ReadKey(s.Config.KeyFile, s.Config.PassphraseFile); err != nil {
 		return err
 	}
@@ -295,7 +316,7 @@ func (s *Service) runPlan(ctx context.Context, plan *protocol.SignedPlan, folder
 	s.Log.Info("running plan "+id.Short()+" from "+folder, "event", "running")
 	m, err := Open(&c, plan.Plan.Members[index].Role, s.Log, time.Now())
 	if err == nil {
-		err = m.Run(ctx)
+		err = m.run(ctx)
 	}
 	if ctx.Err() != nil {
 		return nil

@@ -2,6 +2,7 @@ package member_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"choir/crypto/identity"
+	"choir/host"
 	"choir/protocol"
 	"choir/session/internal/rig"
 	"choir/session/internal/site"
@@ -284,5 +286,45 @@ func runOthers(t *testing.T, dir string, c terms.Consortium, configOf func(strin
 		if err := <-done; err != nil {
 			t.Error(name, err)
 		}
+	}
+}
+
+// TestOneProcessAStore: while a service works with a store, also between its plans, another service and a
+// member end at once with an error that names the process; afterwards the store is free.
+func TestOneProcessAStore(t *testing.T) {
+	dir, configOf := site.Deploy(t, time.Now())
+	quiet := slog.New(slog.DiscardHandler)
+	own := configOf("party-a")
+	serving := *own
+	serving.PlanFile, serving.Bus = "", member.BusConfig{URL: "nats://127.0.0.1:1"}
+	serve := func(ctx context.Context, log *slog.Logger) error {
+		return (&member.Service{Config: &serving, Folder: t.TempDir(), Log: log}).Run(ctx)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	log, ended := new(lockedText), make(chan error, 1)
+	go func() { ended <- serve(ctx, slog.New(slog.NewTextHandler(log, nil))) }()
+	until(t, "it serves", func() bool { return log.has("event=serving") })
+	m, err := member.Open(own, protocol.RoleParty, quiet, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{
+		"a service": serve(t.Context(), quiet), "a member": m.Run(t.Context()),
+	} {
+		if !errors.Is(err, host.ErrLocked) || !strings.Contains(err.Error(), fmt.Sprint("pid ", os.Getpid())) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "party-a.db")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the member has opened the store: %v", err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop = context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer stop()
+	if err := serve(ctx, quiet); err != nil {
+		t.Error("the store is not free:", err)
 	}
 }

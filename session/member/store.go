@@ -21,6 +21,14 @@ func (m *Member) openOwn() (*host.Scoped, error) {
 	return store, err
 }
 
+// hold lets this process alone work with the member's store until release is called.
+func (c *Config) hold() (release func() error, err error) {
+	if err := os.MkdirAll(filepath.Dir(c.StoreFile), 0o700); err != nil {
+		return nil, protocol.Fail(protocol.ClassInput, "store: %w", err)
+	}
+	return host.Hold(c.StoreFile)
+}
+
 // openStore opens the member's store and claims it.
 func (m *Member) openStore() (*host.Scoped, error) {
 	store, err := openStoreAt(m.Config.StoreFile, m.Session)

@@ -226,7 +226,8 @@ func (a *App) hintOf(err error, class protocol.Class, verb *cobra.Command) strin
 	case errors.Is(err, syscall.EADDRINUSE):
 		return "another program listens on that port: ss -ltnp, or lsof -i, names it; stop it, or take another port"
 	case errors.Is(err, host.ErrLocked):
-		return "another process of this member is still running"
+		return "another process of this member is still running: end it, or wait for it; one member or one " +
+			"choir serve works with a store at a time"
 	case errors.Is(err, protocol.ErrExpired):
 		return "look at this machine's clock; if the plan is over, make a new one, and " + a.name +
 			" model export writes what a store has of it"
