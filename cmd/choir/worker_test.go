@@ -250,6 +250,9 @@ func TestWorkersKilled(t *testing.T) {
 	if n := strings.Count(k.log.String(), `"event":"revealed"`); n < workerRounds {
 		t.Errorf("the node logged %d reveals", n)
 	}
+	if !strings.Contains(k.log.String(), "a worker of this node, was killed by a signal and is started again") {
+		t.Error("the node does not tell of a killed worker")
+	}
 	t.Logf("%d rounds, %d kills of workers, %d with their stores", workerRounds, k.kills, k.wiped)
 }
 

@@ -18,6 +18,7 @@ const maxEvents = 20
 type Config struct {
 	Session protocol.BoundPlan
 	Member  uint32           // index in the roster
+	Workers int              // of a compute node; 0: it has none
 	Now     func() time.Time // nil: time.Now
 }
 
@@ -35,7 +36,7 @@ type Monitor struct {
 	history  []Attempt       // the newest last
 	members  members
 
-	contributed, agreed bool // in this attempt
+	contributed, agreed, revealed bool // in this attempt
 }
 
 // Status is what the page shows. Counts are of the present attempt.
@@ -206,6 +207,7 @@ func (m *Monitor) note(n protocol.Notice, now time.Time) {
 		m.agreed = true
 		f.phases.observe("agree", since)
 	case protocol.NoteRevealed:
+		m.revealed = true
 		f.phases.observe("reveal", since)
 	case protocol.NoteDisagree:
 		f.disagreements.inc("")
@@ -227,6 +229,7 @@ func (m *Monitor) open(n protocol.Notice, now time.Time) {
 	m.opened = now
 	m.contributed = false
 	m.agreed = false
+	m.revealed = false
 	clear(m.returned)
 	m.figures.round.set(float64(n.Round))
 	m.figures.attempt.set(float64(n.Attempt))

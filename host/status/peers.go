@@ -50,10 +50,11 @@ type Change struct {
 type members struct {
 	peers    []*Peer // all but the member itself, in the roster's order
 	byName   map[string]*Peer
-	hears    bool      // the member hears its own announcements, so the others' arrive, too
-	since    time.Time // when it first did, or when the connection came back
-	reported time.Time // when a wait was last reported
-	silent   bool      // the member is not told of parties
+	index    map[string]uint32 // in the roster, by name
+	hears    bool              // the member hears its own announcements, so the others' arrive, too
+	since    time.Time         // when it first did, or when the connection came back
+	reported time.Time         // when a wait was last reported
+	silent   bool              // the member is not told of parties
 	every    time.Duration
 }
 
@@ -68,7 +69,7 @@ func Interval(p *protocol.Plan) time.Duration {
 
 func newMembers(cfg Config) members {
 	p := cfg.Session.Plan
-	m := members{byName: map[string]*Peer{}, every: Interval(p),
+	m := members{byName: map[string]*Peer{}, index: map[string]uint32{}, every: Interval(p),
 		silent: len(p.Members) > manyMembers && p.Is(cfg.Member, protocol.RoleParty)}
 	for i, other := range p.Members {
 		if uint32(i) == cfg.Member || m.silent && other.Role == protocol.RoleParty {
@@ -77,6 +78,7 @@ func newMembers(cfg Config) members {
 		peer := &Peer{Name: other.Name, Role: other.Role.String(), State: "unheard"}
 		m.peers = append(m.peers, peer)
 		m.byName[other.Name] = peer
+		m.index[other.Name] = uint32(i)
 	}
 	return m
 }
@@ -208,11 +210,27 @@ func (m *Monitor) awaited() (names []string) {
 		wants = protocol.RoleParty.String()
 	}
 	for _, p := range m.members.peers {
-		if p.Missing || p.Role == wants && !m.returned[p.Name] {
+		switch {
+		case p.Missing:
 			names = append(names, p.Name)
+		case p.Role == wants && !m.returned[p.Name]:
+			names = append(names, p.Name+m.through(p.Name))
 		}
 	}
+	if len(names) == 0 && m.cfg.Workers > 0 && m.agreed && !m.revealed {
+		names = append(names, fmt.Sprintf("the sums of this node's %d workers, or another node", m.cfg.Workers))
+	}
 	return names
+}
+
+// through names the worker of this node that takes in a party's contribution: the party may be there and the
+// worker gone.
+func (m *Monitor) through(party string) string {
+	if m.cfg.Workers == 0 {
+		return ""
+	}
+	worker := protocol.WorkerOf(m.members.index[party], uint32(m.cfg.Workers))
+	return fmt.Sprintf(" through this node's worker %d/%d", worker, m.cfg.Workers)
 }
 
 // maxListed bounds the names in a sentence.

@@ -401,3 +401,41 @@ func TestExpiryIsShown(t *testing.T) {
 		}
 	}
 }
+
+// TestNodeNamesItsWorkers: a node with workers that waits for a party that is there names the worker through
+// which its contribution comes, and later the workers, whose sums it waits for.
+func TestNodeNamesItsWorkers(t *testing.T) {
+	p := &protocol.Plan{Rounds: 3, Members: []protocol.Member{{Name: "ada", Role: protocol.RoleParty},
+		{Name: "bob", Role: protocol.RoleParty}, {Name: "n1", Role: protocol.RoleCompute}}}
+	now := time.Unix(1_700_000_000, 0)
+	w := status.New(status.Config{Session: protocol.Bind(p), Member: 2, Workers: 4,
+		Now: func() time.Time { return now }})
+	w.Connected(true)
+	w.Heard(status.Peer{Name: "n1"})
+	for _, step := range []struct {
+		notice protocol.Notice
+		want   string // of the report that nothing moves; "": there is none
+	}{
+		{protocol.Notice{Code: protocol.NoteRound, Round: 1, Attempt: 1}, fmt.Sprintf(
+			"waiting for ada through this node's worker %d/4, bob through this node's worker %d/4 since",
+			protocol.WorkerOf(0, 4), protocol.WorkerOf(1, 4))},
+		{protocol.Notice{Code: protocol.NoteHeld, Peer: "ada"}, fmt.Sprintf(
+			"waiting for bob through this node's worker %d/4 since", protocol.WorkerOf(1, 4))},
+		{protocol.Notice{Code: protocol.NoteAgreed, Count: 2},
+			"waiting for the sums of this node's 4 workers, or another node since"},
+		{protocol.Notice{Code: protocol.NoteRevealed}, ""},
+	} {
+		w.Notify(step.notice)
+		now = now.Add(31 * time.Second)
+		for _, name := range []string{"ada", "bob"} {
+			w.Heard(status.Peer{Name: name})
+		}
+		got := ""
+		for _, c := range w.Look() {
+			got += c.Message
+		}
+		if !strings.HasPrefix(got, step.want) || (got == "") != (step.want == "") {
+			t.Errorf("after %s: %q, want %q", step.notice.Code, got, step.want)
+		}
+	}
+}

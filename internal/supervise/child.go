@@ -3,6 +3,7 @@ package supervise
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -65,6 +66,13 @@ func (s *supervisor) once(i, restarts int) ending {
 		}
 	})
 	return e
+}
+
+func (e ending) how() string {
+	if e.signalled {
+		return "was killed by a signal"
+	}
+	return fmt.Sprintf("ended with exit code %d", e.code)
 }
 
 func endingOf(err error, state *os.ProcessState) ending {

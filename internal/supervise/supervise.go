@@ -38,6 +38,9 @@ type Config struct {
 	// Line receives each line that a child writes to its standard error, possibly
 	// from several goroutines. May be nil.
 	Line func(name string, line []byte)
+	// Restart is told how a process ended that is started again, possibly from several
+	// goroutines. May be nil.
+	Restart func(name, how string)
 	// Fatal reports whether a restart after the exit code is useless. May be nil.
 	Fatal func(code int) bool
 	// MaxFailures bounds the failures in a row, each within a minute of the start;
@@ -159,6 +162,9 @@ func (s *supervisor) keep(i int) {
 		if why := s.useless(end, failures, restarts); why != "" {
 			s.stop(&Failure{Name: p.Name, Code: end.code, Last: end.last, Why: why})
 			break
+		}
+		if s.Restart != nil {
+			s.Restart(p.Name, end.how())
 		}
 		s.sleep(pause)
 		pause = min(2*pause, 20*s.Backoff)

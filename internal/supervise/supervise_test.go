@@ -46,8 +46,13 @@ func TestRestartsUntilDone(t *testing.T) {
 	service := proc("service", "stdin")
 	service.Service = true
 	c := config(t, service, proc("a", "count", filepath.Join(t.TempDir(), "lives"), "4"), proc("b", "exit", "0"))
+	var restarts []string
+	c.Restart = func(name, how string) { restarts = append(restarts, name+" "+how) }
 	if err := Run(t.Context(), c); err != nil {
 		t.Fatal(err)
+	}
+	if len(restarts) != 3 || restarts[0] != "a ended with exit code 1" {
+		t.Errorf("restarts: %q", restarts)
 	}
 	rows := readTable(t, c.Table).Processes
 	if rows[1].Restarts != 3 || rows[1].State != Done || rows[2].Restarts != 0 || rows[2].State != Done ||

@@ -35,7 +35,8 @@ type watcher struct {
 // watch starts a member's status page, if it has one. stopped receives the end of the session and
 // stops the page.
 func (m *Member) watch(ctx context.Context, store *host.Scoped) (stopped func(error), err error) {
-	w := &watcher{Monitor: status.New(status.Config{Session: m.Session, Member: m.Index}), m: m, store: store,
+	w := &watcher{Monitor: status.New(status.Config{Session: m.Session, Member: m.Index,
+		Workers: m.Workers}), m: m, store: store,
 		asked: make(chan struct{}, 1), spent: make(chan struct{}, 1)}
 	w.curve = newCurve(m.Session.Plan, w.Evaluated)
 	w.curve.past(m, store)

@@ -153,6 +153,9 @@ func (a *App) workerProcesses(m *member.Member, config string, given map[string]
 		Executable: executable,
 		Table:      m.Config.StoreFile + ".workers.json",
 		Line:       func(_ string, line []byte) { fmt.Fprintf(a.Err, "%s\n", line) },
+		Restart: func(name, how string) {
+			m.Log.Warn(name+", a worker of this node, "+how+" and is started again", "event", "worker")
+		},
 		Fatal: func(code int) bool {
 			return code >= int(protocol.ClassInput) && code <= int(protocol.ClassIntegrity)
 		},
