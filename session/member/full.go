@@ -14,7 +14,8 @@ import (
 
 // Times of a member whose disk is full.
 const (
-	roomPoll   = 2 * time.Second
+	roomPoll   = 2 * time.Second // the first wait, doubled with each try that ends for want of room
+	roomWait   = time.Minute     // the longest wait
 	roomReport = time.Minute
 )
 
@@ -31,10 +32,18 @@ func (m *Member) Run(ctx context.Context) error {
 }
 
 // run is Run for a process that has the lock of the member's store.
-func (m *Member) run(ctx context.Context) error {
-	for {
-		err := m.runOnce(ctx)
-		if ctx.Err() != nil || !disk.IsFull(err) || !m.awaitRoom(ctx, err) {
+func (m *Member) run(ctx context.Context) error { return m.whileFull(ctx, m.runOnce) }
+
+// whileFull calls run again while it ends for want of room. There may be room for a small file and none for
+// what run writes, so that it waits longer each time.
+func (m *Member) whileFull(ctx context.Context, run func(context.Context) error) error {
+	for wait := roomPoll; ; wait = min(2*wait, roomWait) {
+		begun := time.Now()
+		err := run(ctx)
+		if time.Since(begun) > roomWait {
+			wait = roomPoll // it has worked meanwhile
+		}
+		if ctx.Err() != nil || !disk.IsFull(err) || !m.awaitRoom(ctx, err, wait) {
 			return err
 		}
 	}
@@ -57,24 +66,25 @@ func (m *Member) fullPage(ctx context.Context) (address string, shut func()) {
 	return address, shut
 }
 
-// awaitRoom waits until files can be written again. It returns false if the context ends first.
-func (m *Member) awaitRoom(ctx context.Context, why error) bool {
+// awaitRoom waits until files can be written again, and at least for a time. It returns false if the context
+// ends first.
+func (m *Member) awaitRoom(ctx context.Context, why error, least time.Duration) bool {
 	_, shut := m.fullPage(ctx)
 	defer shut()
-	var reported time.Time
+	begun, reported := time.Now(), time.Time{}
 	for {
 		if time.Since(reported) >= roomReport {
 			reported = time.Now()
 			m.Log.Error("no room on the disk: "+why.Error()+"; make room, and this member goes on by itself",
-				"event", "disk-full")
+				"event", "disk-full", "tried_again_in", least.String())
 		}
 		select {
 		case <-ctx.Done():
 			return false
 		case <-time.After(roomPoll):
 		}
-		if m.hasRoom() {
-			m.Log.Info("there is room on the disk again", "event", "disk-room")
+		if time.Since(begun) >= least && m.hasRoom() {
+			m.Log.Info("there is some room on the disk: trying again", "event", "disk-room")
 			return true
 		}
 	}
