@@ -48,6 +48,9 @@ func (m *Member) connect(ctx context.Context) (*run.CountingBus, error) {
 	}
 	m.stream, m.nats = bus.Created(), bus
 	m.Log.Info("connected", "event", "connected")
+	if text := m.expiring(config); text != "" {
+		m.Log.Warn(text+": replace the file before, and nothing else need be done", "event", "expiring")
+	}
 	return &run.CountingBus{Bus: bus}, nil
 }
 
@@ -71,6 +74,16 @@ func (c *connectTimer) failed(why error) {
 		c.full = false
 		c.timer.Reset(c.limit)
 	}
+}
+
+// expiring tells that the credentials for the broker expire before the plan does, or is "".
+func (m *Member) expiring(config natsbus.Config) string {
+	expire := config.CredentialsExpire()
+	if expire.IsZero() || expire.Unix() >= m.Session.Plan.NotAfter {
+		return ""
+	}
+	return fmt.Sprintf("%s expires at %s, before the plan", config.CredentialsFile,
+		expire.UTC().Format(time.RFC3339))
 }
 
 // busError classes the error of a connection that was tried under a limit.

@@ -320,6 +320,9 @@ func (p *preflight) checkBroker(ctx context.Context) {
 			"use tls:// unless the broker is on this machine; vectors are sealed in any case")
 	}
 	if p.member != nil {
+		if text := m.expiring(config); text != "" {
+			p.add("credentials", Warning, text, "replace the file before then: it is read at every connection")
+		}
 		p.checkStream(ctx, bus)
 	}
 }

@@ -73,7 +73,7 @@ func (c *Config) settings() []Setting {
 		text("exec", &c.Exec, "party: program that computes its updates (docs/own-model.md)"),
 		file("worker_key_file", &c.WorkerKeyFile, "compute: file with the secret shared with its workers"),
 		text("bus.url", &c.Bus.URL, "broker, such as tls://host:port; several with commas"),
-		file("bus.credentials_file", &c.Bus.CredentialsFile, "NATS user credentials"),
+		file("bus.credentials_file", &c.Bus.CredentialsFile, "NATS user's .creds, or its nkey's seed"),
 		file("bus.token_file", &c.Bus.TokenFile, "file with the broker's token"),
 		text("bus.user", &c.Bus.User, "user name at the broker"),
 		file("bus.password_file", &c.Bus.PasswordFile, "file with the user's password"),

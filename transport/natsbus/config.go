@@ -76,10 +76,11 @@ type Config struct {
 	// Name of this client, shown by the broker's tools; default "choir".
 	Name string
 
-	// At most one of these three files identifies the client: NATS user credentials (a .creds
-	// file), the broker's token, or the password of User. The last two are read again at every
-	// reconnect, so that they can be rotated. They are refused if others than the owner may read
-	// them, and sent only over TLS or to a loopback address.
+	// At most one of these three files identifies the client: NATS user credentials (a .creds file, or
+	// the seed of an nkey alone), the broker's token, or the password of User. All but an nkey are read
+	// again at every reconnect, so that they can be rotated. They are refused if others than the owner
+	// may read them. Token and password are sent only over TLS or to a loopback address; of the former
+	// nothing secret is sent.
 	CredentialsFile string
 	TokenFile       string
 	PasswordFile    string

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -76,10 +76,11 @@ func (b *Bus) identity() ([]nats.Option, error) {
 func (c Config) secretOption() (nats.Option, error) {
 	switch {
 	case c.CredentialsFile != "":
-		if _, err := os.Stat(c.CredentialsFile); err != nil {
+		option, _, err := c.credentials()
+		if err != nil {
 			return nil, fmt.Errorf("credentials_file: %w", err)
 		}
-		return nats.UserCredentials(c.CredentialsFile), nil
+		return option, nil
 	case c.TokenFile != "":
 		if _, err := credential.Read(c.TokenFile); err != nil {
 			return nil, fmt.Errorf("token_file: %w", err)
@@ -195,7 +196,7 @@ func (b *Bus) onClosed(conn *nats.Conn) {
 	if err == nil {
 		err = transport.ErrClosed
 	}
-	b.fail(authError(err))
+	b.fail(b.config.blame(authError(err), time.Now()))
 	close(b.gone)
 }
 
@@ -222,6 +223,14 @@ func authError(err error) error {
 		if errors.Is(err, auth) {
 			return fmt.Errorf("%w: %w", transport.ErrAuth, err)
 		}
+	}
+	// nats.go does not class what the broker answers to a handshake.
+	var text string
+	if err != nil {
+		text = strings.ToLower(err.Error())
+	}
+	if strings.Contains(text, "authentication expired") || strings.Contains(text, "authentication revoked") {
+		return fmt.Errorf("%w: %w", transport.ErrAuth, err)
 	}
 	return err
 }

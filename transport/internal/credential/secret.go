@@ -30,35 +30,11 @@ func (Secret) LogValue() slog.Value         { return slog.StringValue(redacted) 
 func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // Read reads a one-line secret from a regular file that only its owner can read, or from a credential of a
-// service (package secretfile). It checks the open file, so that the checks are about the file that is read.
-func Read(path string) (secret Secret, err error) {
-	if info, err := os.Stat(path); err != nil {
-		return "", err
-	} else if !info.Mode().IsRegular() { // to open another kind of file may wait
-		return "", errKind(path)
-	}
-	f, err := os.Open(path)
+// service (package secretfile).
+func Read(path string) (Secret, error) {
+	data, err := ReadPrivate(path, maxSecret)
 	if err != nil {
 		return "", err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxSecret {
-		return "", errKind(path)
-	}
-	if secretfile.Open(path, info) {
-		return "", fmt.Errorf("%s: %w: others may read it; chmod 600 it (mode %v)",
-			path, fs.ErrPermission, info.Mode().Perm())
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
-	if err != nil {
-		return "", err
-	}
-	if len(data) > maxSecret {
-		return "", errKind(path)
 	}
 	line := strings.TrimRight(string(data), "\r\n")
 	if line == "" || strings.ContainsAny(line, "\r\n\x00") {
@@ -67,8 +43,38 @@ func Read(path string) (secret Secret, err error) {
 	return Secret(line), nil
 }
 
-func errKind(path string) error {
-	return fmt.Errorf("%s: not a regular file of at most %d bytes", path, maxSecret)
+// ReadPrivate reads a regular file of at most limit bytes that only its owner can read, or a credential of a
+// service. It checks the open file, so that the checks are about the file that is read.
+func ReadPrivate(path string, limit int64) (data []byte, err error) {
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() { // to open another kind of file may wait
+		return nil, errKind(path, limit)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, errKind(path, limit)
+	}
+	if secretfile.Open(path, info) {
+		return nil, fmt.Errorf("%s: %w: others may read it; chmod 600 it (mode %v)",
+			path, fs.ErrPermission, info.Mode().Perm())
+	}
+	if data, err = io.ReadAll(io.LimitReader(f, limit+1)); err == nil && int64(len(data)) > limit {
+		return nil, errKind(path, limit)
+	}
+	return data, err
+}
+
+func errKind(path string, limit int64) error {
+	return fmt.Errorf("%s: not a regular file of at most %d bytes", path, limit)
 }
 
 // ReadRoots reads a PEM file of root certificates.
