@@ -117,7 +117,7 @@ func (c Config) tls() (*tls.Config, error) {
 		config.RootCAs = roots
 	}
 	if c.TLSCert != "" {
-		pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+		pair, err := credential.ReadPair(c.TLSCert, c.TLSKey)
 		if err != nil {
 			return nil, fmt.Errorf("tls_cert, tls_key: %w", err)
 		}

@@ -7,8 +7,12 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
+	"io/fs"
 	"math/big"
 	"net"
+	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -150,4 +154,37 @@ func TestTLSFiles(t *testing.T) {
 		Listen: "127.0.0.1:0", TokenFile: token, TLSCert: cert, TLSKey: key, TLSClientCA: junk,
 	})
 	transporttest.CheckMention(t, err, "tls_client_ca")
+}
+
+// TestTLSKeyModes: a key that everybody on the machine may read is refused at both ends; its group may.
+func TestTLSKeyModes(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // where a file's mode does not show who may read it
+	}
+	cert, key := newAuthority(t).pair()
+	token := write(t, "token", "s3cret")
+	for mode, refused := range map[os.FileMode]bool{0o644: true, 0o604: true, 0o640: false, 0o600: false} {
+		t.Run(mode.String(), func(t *testing.T) {
+			if err := os.Chmod(key, mode); err != nil {
+				t.Fatal(err)
+			}
+			_, client := natsbus.Open(t.Context(), natsbus.Config{
+				URL: "nats://127.0.0.1:1", Plan: plan, TLSCert: cert, TLSKey: key, User: "u", PasswordFile: "none",
+			}) // whose password is missing, too
+			server, broker := embedded.Start(embedded.Config{
+				StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: token, TLSCert: cert, TLSKey: key,
+			})
+			if broker == nil {
+				server.Shutdown()
+			}
+			for _, err := range []error{client, broker} {
+				if errors.Is(err, fs.ErrPermission) != refused {
+					t.Errorf("error %v, want one of the mode: %t", err, refused)
+				}
+				if refused {
+					transporttest.CheckMention(t, err, "chmod 600")
+				}
+			}
+		})
+	}
 }

@@ -3,6 +3,7 @@
 package credential
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"runtime"
 	"strings"
 
 	"choir/internal/secretfile"
@@ -75,6 +77,17 @@ func ReadPrivate(path string, limit int64) (data []byte, err error) {
 
 func errKind(path string, limit int64) error {
 	return fmt.Errorf("%s: not a regular file of at most %d bytes", path, limit)
+}
+
+// ReadPair reads a PEM file with a certificate and one with its key. The key's group may read it, as
+// where several services of a machine share a certificate, but not everybody.
+func ReadPair(cert, key string) (tls.Certificate, error) {
+	info, err := os.Stat(key)
+	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o007 != 0 {
+		return tls.Certificate{}, fmt.Errorf("%s: %w: everybody may read it; chmod 600 it (mode %v)",
+			key, fs.ErrPermission, info.Mode().Perm())
+	}
+	return tls.LoadX509KeyPair(cert, key)
 }
 
 // ReadRoots reads a PEM file of root certificates.

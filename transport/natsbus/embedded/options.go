@@ -75,7 +75,7 @@ func (u User) server() (*server.User, error) {
 }
 
 func (c Config) tls() (*tls.Config, error) {
-	pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+	pair, err := credential.ReadPair(c.TLSCert, c.TLSKey)
 	if err != nil {
 		return nil, fmt.Errorf("tls_cert, tls_key: %w", err)
 	}
