@@ -143,7 +143,9 @@ func offers(t *testing.T, words []string) {
 // TestUnits: the units name verbs and flags that exist, and don't restart what only people can
 // mend.
 func TestUnits(t *testing.T) {
-	for unit, role := range map[string]string{"choir@.service": "party", "choir-serve.service": ""} {
+	for unit, role := range map[string]string{
+		"choir@.service": "party", "choir-serve.service": "", "choir-broker.service": "",
+	} {
 		text := deployment(t, "systemd", unit)
 		section, keys := "", map[string]string{}
 		for line := range strings.Lines(text) {
@@ -160,11 +162,17 @@ func TestUnits(t *testing.T) {
 			}
 		}
 		words := strings.Fields(strings.ReplaceAll(keys["[Service]ExecStart"], "%i", role))
-		if len(words) == 0 || words[0] != "/usr/local/bin/choir-member" {
+		program, broker := "/usr/local/bin/choir-member", unit == "choir-broker.service"
+		if broker {
+			program = "/usr/local/bin/choir"
+		}
+		if len(words) == 0 || words[0] != program {
 			t.Fatalf("%s starts %q", unit, words)
 		}
 		offers(t, words[1:])
-		if keys["[Service]RestartPreventExitStatus"] != "4 5 6 7" || keys["[Service]LoadCredential"] == "" {
+		// A dynamic user can't own the key and the other secrets, which have to be of mode 0600.
+		if keys["[Service]RestartPreventExitStatus"] != "4 5 6 7" || keys["[Service]User"] != "choir" ||
+			(keys["[Service]LoadCredential"] == "") != broker || keys["[Service]DynamicUser"] != "" {
 			t.Errorf("%s: %q", unit, keys)
 		}
 	}
