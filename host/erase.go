@@ -31,15 +31,14 @@ func (f *File) erasePages() error {
 	page, zero := make([]byte, size), make([]byte, size)
 	erased := false
 	err := f.db.View(func(tx *bolt.Tx) error {
-		for id := 2; ; id++ { // the first two name the tree's root
-			info, err := tx.Page(id)
-			if err != nil || info == nil {
+		free, ok := f.listed(tx)
+		if !ok {
+			var err error
+			if free, err = searched(tx); err != nil {
 				return err
 			}
-			if info.Type != "free" {
-				id += info.OverflowCount
-				continue
-			}
+		}
+		for _, id := range free {
 			at := int64(id) * int64(size)
 			if _, err := f.pages.ReadAt(page, at); err != nil {
 				return err
@@ -52,6 +51,7 @@ func (f *File) erasePages() error {
 			}
 			erased = true
 		}
+		return nil
 	})
 	if err != nil || !erased {
 		return err

@@ -6,7 +6,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+
+	bolt "go.etcd.io/bbolt"
 
 	"choir/protocol"
 )
@@ -55,6 +58,49 @@ func TestReplacedSecretsLeaveTheFiles(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestFreePagesAreListed compares the list that bbolt keeps of its free pages with a look at every page,
+// while a tree grows, shrinks and is opened again: with few free pages and with more than a page can list.
+func TestFreePagesAreListed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	f := openFile(t, path)
+	rng := rand.New(rand.NewChaCha8([32]byte{1}))
+	most := 0
+	for step := range 60 {
+		var records []protocol.Record
+		for k := range 300 {
+			r := protocol.Record{Key: fmt.Sprintf("k/%d/%d", step%20, k), Value: random(rng, rng.IntN(longValue))}
+			if step > 40 {
+				r.Value = nil
+			}
+			records = append(records, r)
+		}
+		if err := f.Apply(records); err != nil {
+			t.Fatal(err)
+		}
+		err := f.db.View(func(tx *bolt.Tx) error {
+			listed, ok := f.listed(tx)
+			all, err := searched(tx)
+			if slices.Sort(listed); !ok || !slices.Equal(listed, all) {
+				t.Errorf("step %d: %t, %d pages are listed and %d free", step, ok, len(listed), len(all))
+			}
+			most = max(most, len(all))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if step%7 == 6 {
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+			f = openFile(t, path)
+		}
+	}
+	if most < 1000 {
+		t.Errorf("at most %d pages were free", most)
 	}
 }
 
