@@ -4,19 +4,23 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 )
 
 // WriteFile replaces path by data, mode 0644, creating its folder if need be: readers
-// see the old file or the new one, also after a crash.
+// see the old file or the new one, also after a crash. It removes what a process that was killed
+// while it wrote the same path has left.
 func WriteFile(path string, data []byte) (err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
+	tmp, release, err := create(dir, "."+filepath.Base(path)+".")
 	if err != nil {
 		return err
 	}
+	defer release() // after the file has its name
 	defer func() {
 		if err != nil {
 			_ = os.Remove(tmp.Name()) // the first error counts
@@ -30,6 +34,48 @@ func WriteFile(path string, data []byte) (err error) {
 		return err
 	}
 	return syncDir(dir)
+}
+
+// create removes abandoned files in a folder whose names are the prefix and a number, and makes
+// one, which counts as abandoned when release is called.
+func create(dir, prefix string) (f *os.File, release func(), err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		number, ok := strings.CutPrefix(e.Name(), prefix)
+		if _, err := strconv.ParseUint(number, 10, 64); ok && err == nil && e.Type().IsRegular() {
+			removeAbandoned(filepath.Join(dir, e.Name()))
+		}
+	}
+	for {
+		f, err := os.CreateTemp(dir, prefix+"*")
+		if err != nil {
+			return nil, nil, err
+		}
+		release := lock(f)
+		mine, err := f.Stat()
+		if there, missing := os.Stat(f.Name()); err == nil && missing == nil && os.SameFile(mine, there) {
+			return f, release, nil
+		}
+		release() // another process took it as abandoned before it was locked
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// removeAbandoned removes a file unless a process is writing it. It is no error that it can't.
+func removeAbandoned(path string) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return
+	}
+	if abandoned(f) {
+		_ = os.Remove(path)
+	}
+	_ = f.Close()
 }
 
 // syncDir makes the rename durable.

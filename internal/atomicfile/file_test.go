@@ -1,10 +1,14 @@
 package atomicfile
 
 import (
+	"bufio"
 	"encoding/csv"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -94,5 +98,64 @@ func TestWriteFileIsAtomic(t *testing.T) {
 		if b, err := os.ReadFile(file); err != nil || string(b) != content {
 			t.Errorf("%q, %v", b, err)
 		}
+	}
+}
+
+// TestWriteFileAfterAKill writes what a killed process has left half, while other processes write: its
+// file is removed, and no other one.
+func TestWriteFileAfterAKill(t *testing.T) {
+	if os.Getenv("CHOIR_TEST_WRITE") != "" {
+		dir := os.Getenv("CHOIR_TEST_WRITE")
+		f, _, err := create(dir, ".model.json.")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString("half of a mod"); err != nil {
+			t.Fatal(err)
+		}
+		os.Stdout.WriteString("written\n")
+		select {}
+	}
+	if runtime.GOOS == "windows" {
+		return // where what is left stays
+	}
+	dir := t.TempDir()
+	start := func() (kill func()) {
+		c := exec.Command(os.Args[0], "-test.run=^TestWriteFileAfterAKill$")
+		c.Env = append(os.Environ(), "CHOIR_TEST_WRITE="+dir)
+		out, err := c.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(out).ReadString('\n'); line != "written\n" {
+			t.Fatalf("%q, %v", line, err)
+		}
+		return func() { _ = c.Process.Kill(); _ = c.Wait() }
+	}
+	start()()
+	defer start()() // goes on writing
+	others := []string{".model.json.backup", ".model.json.12x", ".other.json.123", "model.json.5"}
+	for _, name := range others {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 20 {
+				if err := WriteFile(filepath.Join(dir, "model.json"), []byte("whole")); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != len(others)+2 {
+		t.Errorf("%v, %v", entries, err)
 	}
 }
