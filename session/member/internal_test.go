@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"math"
 	"strings"
@@ -38,6 +39,32 @@ func TestAnotherStreamIsReadFromItsStart(t *testing.T) {
 		if kept := store.Get(cursor) != nil; kept != step.kept {
 			t.Errorf("step %d: position kept: %v", i, kept)
 		}
+	}
+}
+
+// TestConnectionsLostInQuickOrder: a broker that closes the connection whenever it is back has another
+// cause than the network, and the log says where to look.
+func TestConnectionsLostInQuickOrder(t *testing.T) {
+	var log strings.Builder
+	m := &Member{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	lose := func() string {
+		log.Reset()
+		m.connectionChanged(false, io.EOF)
+		text := log.String()
+		m.connectionChanged(true, nil)
+		return text
+	}
+	for i := range 2 * manyLosses {
+		if text := lose(); strings.Contains(text, "max_pending") != (i >= manyLosses-1) ||
+			!strings.Contains(text, "event=disconnected error=EOF") {
+			t.Errorf("loss %d: %s", i, text)
+		}
+	}
+	for i := range m.losses {
+		m.losses[i] = time.Now().Add(-time.Minute)
+	}
+	if text := lose(); strings.Contains(text, "max_pending") {
+		t.Errorf("after a quiet minute: %s", text)
 	}
 }
 

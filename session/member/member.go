@@ -41,7 +41,8 @@ type Member struct {
 	few     string       // a warning of few records; empty: there are enough
 	tooFew  string       // a warning of fewer records than the plan counts on
 
-	advised bool // a party, on its clip
+	advised bool        // a party, on its clip
+	losses  []time.Time // of the connection, the last few
 }
 
 // work is what differs by role.

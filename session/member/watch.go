@@ -105,8 +105,23 @@ func (m *Member) connectionChanged(up bool, why error) {
 	if why != nil {
 		attrs = append(attrs, "error", why.Error())
 	}
-	m.Log.Warn("the broker is not reached: look at the network and at the broker", attrs...)
+	text := "the broker is not reached: look at the network and at the broker"
+	if m.losses = append(m.losses, time.Now()); len(m.losses) == manyLosses {
+		if time.Since(m.losses[0]) < inQuickOrder {
+			text = "the broker is reached and closes the connection again and again: its log has the reason; " +
+				"where it is a slow consumer, give the server max_pending: 64MB, its default, or more"
+		}
+		m.losses = m.losses[1:]
+	}
+	m.Log.Warn(text, attrs...)
 }
+
+// manyLosses of a connection that was back in between within inQuickOrder have another cause than the
+// network.
+const (
+	manyLosses   = 4
+	inQuickOrder = 10 * time.Second
+)
 
 // Times between two looks of a watcher.
 const (
