@@ -33,7 +33,7 @@ type PlanConfig struct {
 	Deadline      config.Duration `toml:"deadline"` // default 10m
 	Grace         config.Duration `toml:"grace"`    // default a tenth of the deadline
 	Paired        bool            `toml:"paired"`   // two coordinates share a field element
-	Audit         bool            `toml:"audit"`    // sums are opened against parties' commitments
+	Audit         *bool           `toml:"audit"`    // sums are opened against parties' commitments
 
 	Privacy PrivacyConfig `toml:"privacy"`
 
@@ -257,7 +257,7 @@ func (c *PlanConfig) terms(now time.Time) (t Terms, err error) {
 	t = Terms{Name: c.Name, Created: now, Lifetime: c.Lifetime.Duration, Rounds: c.Rounds,
 		SpareAttempts: c.SpareAttempts,
 		Dropouts:      c.Dropouts, Colluders: c.Colluders, Deadline: c.Deadline.Duration, Grace: c.Grace.Duration,
-		Paired: c.Paired, Audit: c.Audit, UnsafeDifferences: c.Privacy.UnsafeDifferences,
+		Paired: c.Paired, Audit: c.Audit != nil && *c.Audit, UnsafeDifferences: c.Privacy.UnsafeDifferences,
 		Epsilon: c.Privacy.Epsilon, Delta: c.Privacy.Delta}
 	if c.Deadline.NamedZero() {
 		return t, protocol.Fail(protocol.ClassInput, "config: deadline is 0, want more: it is how long nodes wait "+

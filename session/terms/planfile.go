@@ -2,6 +2,7 @@ package terms
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"time"
 
@@ -96,6 +97,8 @@ type SummaryAfter struct {
 	Spent    float64  `json:"spent"`         // epsilon of all predecessors; 0 without a claim
 	Joined   []string `json:"joined"`        // members by key
 	Left     []string `json:"left"`
+	// Less is what the predecessor promised and this plan does not.
+	Less []string `json:"less"`
 }
 
 // afterOf summarises a plan's predecessor; nil if there is none.
@@ -110,7 +113,19 @@ func afterOf(p *protocol.Plan) (*SummaryAfter, error) {
 	}
 	return &SummaryAfter{Plan: a.Plan.ID().String(), Name: a.Plan.Name, Round: a.Round,
 		Rounds: p.RoundsBefore(), Attempts: a.Attempts, Spent: spent.Epsilon,
-		Joined: notIn(a.Plan, p), Left: notIn(p, a.Plan)}, nil
+		Joined: notIn(a.Plan, p), Left: notIn(p, a.Plan), Less: less(a.Plan, p)}, nil
+}
+
+// less names the protections of q that p, which goes on from it, does not have.
+func less(q, p *protocol.Plan) []string {
+	lost := []string{}
+	if q.Audit && !p.Audit {
+		lost = append(lost, "no audit: the sums are not opened")
+	}
+	if p.Colluders < q.Colluders {
+		lost = append(lost, fmt.Sprintf("up to %d parties may collude, before it was %d", p.Colluders, q.Colluders))
+	}
+	return lost
 }
 
 // notIn names the members of q that p does not have.

@@ -102,6 +102,9 @@ func (c *PlanConfig) inheritFrom(after *protocol.Predecessor) error {
 	c.Grace.Duration = orElse(c.Grace.Duration, time.Duration(q.GraceMS)*time.Millisecond)
 	c.Suite = orElse(c.Suite, suiteName(q.Suite))
 	c.Paired = c.Paired || q.Paired
+	if c.Audit == nil {
+		c.Audit = &q.Audit
+	}
 	return nil
 }
 

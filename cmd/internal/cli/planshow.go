@@ -78,6 +78,9 @@ func printAfter(row func(name, format string, args ...any), s *terms.Summary) {
 	if len(a.Left) > 0 {
 		row("gone", "%s", strings.Join(a.Left, " "))
 	}
+	for _, lost := range a.Less {
+		row("less", "%s", lost)
+	}
 	if a.Spent > 0 {
 		row("spent before", "epsilon %.6g, which is part of the budget below", a.Spent)
 	}

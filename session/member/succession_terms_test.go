@@ -1,0 +1,47 @@
+package member_test
+
+import (
+	"strings"
+	"testing"
+
+	"choir/protocol"
+	"choir/session/member"
+	"choir/session/terms"
+)
+
+// TestSuccessorsPromise: a successor audits its sums as its predecessor did unless its file declines, and
+// whoever reads it is told of what the predecessor protects from and it does not.
+func TestSuccessorsPromise(t *testing.T) {
+	c := newChain(t)
+	members := []string{"party-a", "party-b", "party-c", "node-a", "node-b", "agg"}
+	c.run(c.first("rounds = 4\naudit = true\ncolluders = 1\n[privacy]\nepsilon = 8.0\ndelta = 1e-5\n"+
+		"[learning]\nschema_file = \"schema.json\"\n", members...), 2, members...)
+	s, err := member.SuccessionOf(c.path("plan1.choir.out"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		body  string
+		audit bool
+		less  []string
+	}{
+		{"colluders = 1\n", true, nil},
+		{"", true, []string{"up to 0 parties may collude, before it was 1"}},
+		{"colluders = 1\naudit = true\n", true, nil},
+		{"colluders = 1\naudit = false\n", false, []string{"no audit"}},
+	} {
+		p, err := terms.NewSuccessor(c.terms("plan2", row.body, members), c.now, s.After)
+		if err != nil {
+			t.Fatal(err)
+		}
+		summary, err := terms.Summarise(&protocol.SignedPlan{Plan: p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		less := summary.After.Less
+		if p.Audit != row.audit || len(less) != len(row.less) ||
+			len(less) > 0 && !strings.Contains(less[0], row.less[0]) {
+			t.Errorf("%q: audit %t, less %q", row.body, p.Audit, less)
+		}
+	}
+}
