@@ -87,8 +87,10 @@ type Aggregator struct {
 	planKey   *channel.PrivateKey
 	keyMsg    []byte
 	group     *channel.Secret // in round 1; see groupOf
+	groups    *ratchet
 	digests   *protocol.DigestKeys
 	links     map[uint32]*protocol.Link // without the Opens, which are in the store
+	nodeKeys  map[uint32]*ratchet       // of the nodes' links
 	joined    int                       // parties among links
 	groupMsgs map[uint32][]byte         // Group messages signed since the start, by party
 
@@ -114,11 +116,10 @@ type attempt struct {
 	agrees        map[uint32]*protocol.Agree
 	manifests     map[uint32]manifest
 	partials      map[uint32]*partial
-	secrets       map[uint32]*channel.Secret // of the nodes' channels in the round
-	total         *total                     // of all chunks of partial sums received
-	agreed        []protocol.Entry           // the set, once all lists are here
-	digest        *protocol.Digest           // its digest
-	present       int                        // entries of the set, from the front, whose manifests are here
+	total         *total           // of all chunks of partial sums received
+	agreed        []protocol.Entry // the set, once all lists are here
+	digest        *protocol.Digest // its digest
+	present       int              // entries of the set, from the front, whose manifests are here
 }
 
 // manifest is the part of a party's signed contribution that is kept in memory.
@@ -141,6 +142,7 @@ func New(cfg Config) (*Aggregator, error) {
 		nodes:     p.Computes(),
 		view:      cfg.View,
 		links:     map[uint32]*protocol.Link{},
+		nodeKeys:  map[uint32]*ratchet{},
 		groupMsgs: map[uint32][]byte{},
 	}
 	if cfg.ResendMS <= 0 {
@@ -256,23 +258,21 @@ func (a *Aggregator) makeKeys() error {
 func (a *Aggregator) useGroup(key []byte) (err error) {
 	if a.group, err = channel.NewSecret(key); err == nil {
 		a.digests = protocol.NewDigestKeys(a.s.DigestSecret(a.group))
+		a.groups = newRatchet(a.group)
 	}
 	return err
 }
 
 // groupOf returns the group key in a round.
-func (a *Aggregator) groupOf(round uint32) *channel.Secret { return protocol.Later(a.group, round-1) }
+func (a *Aggregator) groupOf(round uint32) *channel.Secret { return a.groups.in(round) }
 
 // nodeSecret returns the secret of a compute node's channel in the open round, nil if there is none.
 func (a *Aggregator) nodeSecret(node uint32) *channel.Secret {
-	link := a.links[node]
-	if link == nil || a.at.round == 0 {
+	keys := a.nodeKeys[node]
+	if keys == nil || a.at.round == 0 {
 		return nil
 	}
-	if a.at.secrets[node] == nil {
-		a.at.secrets[node] = protocol.Later(link.Secret, a.at.round-1)
-	}
-	return a.at.secrets[node]
+	return keys.in(a.at.round)
 }
 
 // digestKey returns the key of a round's digests.

@@ -51,6 +51,8 @@ func (a *Aggregator) keepLink(from uint32, link *protocol.Link) {
 	a.links[from] = link
 	if a.s.Plan.Is(from, protocol.RoleParty) {
 		a.joined++
+	} else {
+		a.nodeKeys[from] = newRatchet(link.Secret)
 	}
 }
 

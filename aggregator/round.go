@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"choir/crypto/channel"
 	"choir/protocol"
 )
 
@@ -92,7 +91,6 @@ func (a *Aggregator) begin(round, number uint32, open []byte) {
 		agrees:    map[uint32]*protocol.Agree{},
 		manifests: map[uint32]manifest{},
 		partials:  map[uint32]*partial{},
-		secrets:   map[uint32]*channel.Secret{},
 	}
 }
 
