@@ -1,6 +1,7 @@
 package member_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -8,6 +9,43 @@ import (
 	"choir/session/member"
 	"choir/session/terms"
 )
+
+// TestSuccessorWithNewKeys: a party of the same name and another key has an empty factor, while what it
+// contributed stays; whoever makes or reads the plan is warned. A node's new key changes nothing.
+func TestSuccessorWithNewKeys(t *testing.T) {
+	c := newChain(t)
+	members := []string{"party-a", "party-b", "node-a", "node-b", "agg"}
+	c.run(c.first("rounds = 4\n[privacy]\nepsilon = 8.0\ndelta = 1e-5\n"+
+		"[learning]\nschema_file = \"schema.json\"\n", members...), 2, members...)
+	s, err := member.SuccessionOf(c.path("plan1.choir.out"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct{ renewed, warns string }{
+		{"", ""}, {"node-a", ""}, {"agg", ""}, {"party-b", "party-b has another key than before"},
+	} {
+		if row.renewed != "" {
+			for _, file := range []string{row.renewed + ".key", row.renewed + ".card"} {
+				if err := os.Rename(c.path(file), c.path("old-"+file)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.made[row.renewed] = false
+		}
+		p, err := terms.NewSuccessor(c.terms("plan2", "", members), c.now, s.After)
+		if err != nil {
+			t.Fatal(err)
+		}
+		warnings, err := terms.Warnings(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := strings.Join(warnings, "\n"); strings.Contains(text, "another key") != (row.warns != "") ||
+			!strings.Contains(text, row.warns) {
+			t.Errorf("with a new key of %q: %q", row.renewed, warnings)
+		}
+	}
+}
 
 // TestSuccessorsPromise: a successor audits its sums as its predecessor did unless its file declines, and
 // whoever reads it is told of what the predecessor protects from and it does not.

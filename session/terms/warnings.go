@@ -24,7 +24,7 @@ const (
 // is: a budget that hardly protects, and noise that its learning drowns in.
 func Warnings(p *protocol.Plan) ([]string, error) {
 	scores, err := scored(p)
-	out := append(weak(p), scores...)
+	out := append(append(weak(p), rekeyed(p)...), scores...)
 	if err != nil {
 		return out, err
 	}
@@ -40,6 +40,27 @@ func Warnings(p *protocol.Plan) ([]string, error) {
 		out = append(out, ranges)
 	}
 	return out, err
+}
+
+// rekeyed warns of parties of a successor that have another key than before: their data would count twice.
+func rekeyed(p *protocol.Plan) (warnings []string) {
+	if p.After == nil || p.Application != app.NamePVI {
+		return nil
+	}
+	before := p.After.Plan
+	for _, m := range before.Members[:before.Parties()] {
+		if _, stays := p.Index(m.Key); stays {
+			continue
+		}
+		if i := slices.IndexFunc(p.Members[:p.Parties()], func(n protocol.Member) bool {
+			return n.Name == m.Name
+		}); i >= 0 {
+			warnings = append(warnings, fmt.Sprintf("%s has another key than before, and so is another party, which "+
+				"begins with an empty factor. What its data contributed under the old key stays in the model: the same "+
+				"data count twice. Go on with the old key, or make a new plan, which learns from the start", m.Name))
+		}
+	}
+	return warnings
 }
 
 // rangesOutlook warns of columns whose centres are measured from few records, or not at all, and of those
