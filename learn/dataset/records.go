@@ -85,36 +85,7 @@ func (rec *Records) readHeader(cr *csv.Reader) error {
 		}
 		rec.Header = trimAll(names)
 	}
-	const line = 1
-	seen := make(map[string]bool, len(rec.Header))
-	numbers := 0
-	if len(rec.Header) == 1 && strings.Contains(rec.Header[0], "|") {
-		return &LineError{rec.Name, line, "", errBars}
-	}
-	for i, name := range rec.Header {
-		if name == "" {
-			return &LineError{rec.Name, line, fmt.Sprintf("#%d", i+1), errUnnamed}
-		}
-		if err := checkName(name); err != nil {
-			return &LineError{rec.Name, line, fmt.Sprintf("#%d", i+1), fmt.Errorf("header: %w", err)}
-		}
-		if seen[name] {
-			return &LineError{rec.Name, line, name, errTwice}
-		}
-		seen[name] = true
-		if _, err := parseNumber(name); err == nil {
-			numbers++
-		}
-	}
-	if numbers == len(rec.Header) {
-		err := errors.New("the first line has numbers, not column names: a header is needed")
-		return &LineError{rec.Name, line, "", err}
-	}
-	if len(rec.Header) > maxColumns {
-		return &LineError{rec.Name, line, "", fmt.Errorf("%d columns, at most %d", len(rec.Header),
-			maxColumns)}
-	}
-	return nil
+	return rec.checkHeader()
 }
 
 func (rec *Records) readRows(cr *csv.Reader) error {
@@ -154,7 +125,7 @@ func (rec *Records) parseError(err error, partial []string) error {
 		column = rec.Header[len(partial)]
 	}
 	if errors.Is(pe.Err, csv.ErrQuote) || errors.Is(pe.Err, csv.ErrBareQuote) {
-		return &LineError{rec.Name, pe.Line, column,
+		return &LineError{rec.Name, pe.StartLine, column,
 			fmt.Errorf("%w; close every quoted field, and write a quote inside one twice", pe.Err)}
 	}
 	return &LineError{rec.Name, pe.Line, column, pe.Err}
@@ -296,12 +267,8 @@ var (
 		"save the file as \"CSV UTF-8\"")
 	errEmpty  = errors.New("empty file: a header line and at least one record are needed")
 	errNoRows = errors.New("no rows: after the header, at least one record is needed")
-	errBars   = errors.New("the fields are separated by |: write commas, semicolons or tabs between them")
 	errMac    = errors.New("lines end in a carriage return alone, as old programs wrote them: " +
 		"save the file with line feeds")
-	errUnnamed = errors.New("header: empty name; name the column, or remove it: " +
-		"the index that pandas writes is left out by to_csv(..., index=False)")
-	errTwice = errors.New("header: name appears twice; rename or remove one of the columns")
 
 	errNotNumber    = errors.New("not a finite decimal number; leave the cell empty if the value is missing")
 	errDecimalComma = errors.New("not a finite decimal number: a comma in a number; write a decimal point, " +

@@ -85,6 +85,7 @@ func TestBadLinesAreNamed(t *testing.T) {
 		"long line":        {head + "1,B,1,>yes,SECRET\n", 3, "sick", nil},
 		"bare quote":       {head + "1,SEC\"RET,1,>yes\n", 3, "ward", nil},
 		"open quote":       {head + "\n1,\"SECRET\n", 4, "ward", nil},
+		"quote never shut": {head + "1,\"SECRET,1,>yes\n" + strings.Repeat("1,B,1,>yes\n", 9), 3, "ward", nil},
 		"after blank":      {head + "\n\nSECRET,B,1,>yes\n", 5, "age", errNotNumber},
 		"no column":        {"age,ward,sick\n1,B,>yes\n", 1, "dose", nil},
 		"name twice":       {"age,ward,age,sick\n1,B,1,>yes\n", 1, "age", nil},

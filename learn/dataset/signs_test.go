@@ -50,9 +50,14 @@ func TestSignedNumbers(t *testing.T) {
 // TestHeaderRemedies: usual mistakes of a first line are named with what to do.
 func TestHeaderRemedies(t *testing.T) {
 	for text, want := range map[string]string{
-		"a|b\n1|2\n":      "separated by |: write commas",
-		",a,b\n0,1,2\n":   "index=False",
-		"a,b\r1,2\r3,4\r": "carriage return alone",
+		"a|b\n1|2\n":        "separated by |: write commas",
+		",a,b\n0,1,2\n":     "index=False",
+		"a,,b\n0,1,2\n":     "name the column, or remove it",
+		"a,b,,\n1,2,,\n":    "#3\": header: empty name, and no name after it: the lines end in separators",
+		"Wards;;\na;b;c\n":  "line 1: one name and empty fields, as a title has: remove the lines above",
+		"sep=;\na;b\n1;2\n": "names the separator: remove it",
+		"sep=,\na,b\n1,2\n": "names the separator: remove it",
+		"a,b\r1,2\r3,4\r":   "carriage return alone",
 	} {
 		_, err := ReadRecords(strings.NewReader(text), CSVOptions{Name: "t"})
 		if !errors.Is(err, ErrBadData) || !strings.Contains(err.Error(), want) {
