@@ -26,10 +26,12 @@ type ColumnCheck struct {
 	Unseen  int    `json:"unseen"`  // categories that the schema does not list
 	Missing int    `json:"missing"`
 	// Constant reports that all values of the file are the same: nothing is learnt of the column from it.
-	Constant bool   `json:"constant,omitempty"`
-	Refused  int    `json:"refused"` // values that stop a party; with the first one's line and cause
-	Line     int    `json:"line,omitempty"`
-	Cause    string `json:"cause,omitempty"`
+	Constant bool `json:"constant,omitempty"`
+	// Points is the line of the first point that is read as a decimal one and may separate thousands.
+	Points  int    `json:"points,omitempty"`
+	Refused int    `json:"refused"` // values that stop a party; with the first one's line and cause
+	Line    int    `json:"line,omitempty"`
+	Cause   string `json:"cause,omitempty"`
 }
 
 // Usable reports whether a party can run with the file.
@@ -89,6 +91,9 @@ func (rec *Records) checkColumn(s *Schema, c Column, target bool, dropped map[in
 		return out
 	}
 	out.Constant = len(rec.Cells) > 1 && rec.constant(from)
+	if c.Numeric != nil && rec.showsCommas() {
+		out.Points = rec.pointLine(from)
+	}
 	notes := Notes{Clipped: map[string]int{}, Unseen: map[string]int{}, Missing: map[string]int{}}
 	e := &encoder{rec: rec, schema: s, table: &Table{Notes: notes}}
 	b := boundColumn{Column: c, from: from, category: map[string]int{}}

@@ -1,21 +1,21 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"sort"
-	"sync"
 )
 
 // InferSchema derives a schema from the rows: columns in file order; numbers with their
 // observed range, mean and population standard deviation; anything else one-hot with the
 // observed categories in byte order ("?" among them). Identifiers, dates, free text and constants are
 // left out (Schema.LeftOut), but for the kept columns. A column is rejected if only texts
-// such as NA or inf, or numbers out of range, keep it from being numeric. With
-// classification the target must have two values, of which the second in byte order is
-// positive.
+// such as NA or inf, numbers out of range, a unit or a code of missing values keep it from
+// being numeric, or if its points may separate thousands. With classification the target
+// must have two values, of which the second in byte order is positive.
 //
 // Bounds that were computed from the data reveal something about them: the result is not
 // private, and its Source declares it (sourceInferred).
@@ -23,6 +23,9 @@ func (rec *Records) InferSchema(target string, classification bool, kept ...stri
 	at := rec.index(target)
 	if at < 0 {
 		return nil, &LineError{rec.Name, 1, target, errors.New("the target is not a column of the file")}
+	}
+	if len(rec.Cells) == 0 {
+		return nil, &LineError{File: rec.Name, Err: errNoRows}
 	}
 	s := &Schema{Version: SchemaVersion, Source: sourceInferred, Missing: Zero, Unseen: Zero}
 	for i, name := range rec.Header {
@@ -59,11 +62,11 @@ func (rec *Records) useless(i int) bool {
 	return rec.constant(i) || rec.unusable(i, numeric || rec.almostNumbers(i) != nil, categories, err) != ""
 }
 
-// constant reports whether a column has one value in all rows, which tells nothing. That of a number may be
-// missing in some.
+// constant reports whether a column has one value in all rows, or none, which tells nothing. That of a number
+// may be missing in some.
 func (rec *Records) constant(i int) bool {
 	if values, ok := rec.numbers(i); ok {
-		return len(values) > 0 && slices.Min(values) == slices.Max(values)
+		return len(values) == 0 || slices.Min(values) == slices.Max(values)
 	}
 	return len(rec.Cells) > 0 && !slices.ContainsFunc(rec.Cells, func(cells []string) bool {
 		return cells[i] != rec.Cells[0][i]
@@ -90,6 +93,9 @@ func (rec *Records) counts(i int) bool {
 }
 
 func (rec *Records) inferColumn(i int) (Column, error) {
+	if err := rec.pointThousands(i); err != nil {
+		return Column{}, err
+	}
 	if values, ok := rec.numbers(i); ok {
 		if len(values) == 0 {
 			return Column{}, errors.New("all values are missing")
@@ -110,59 +116,10 @@ func manyTexts(texts, records int) bool { return texts >= leastIdentifiers && 2*
 // identifiers or free text.
 const leastIdentifiers = 32
 
-// almostNumbers rejects a column that is numeric except for texts such as NA, for numbers that
-// are not finite, for commas of two meanings, or for signs such as >: as categories, each of its
-// numbers would become a column.
-func (rec *Records) almostNumbers(i int) error {
-	if err := rec.signedNumbers(i); err != nil {
-		return err
-	}
-	numbers, line, why := 0, 0, errNotNumber
-	read := rec.reader()
-	for row, cells := range rec.Cells {
-		_, err := read(cells[i])
-		doubtful := errors.Is(err, errThousands)
-		if err == nil || doubtful {
-			numbers++
-		}
-		switch {
-		case err == nil || noNumber(cells[i]):
-		case !figure(cells[i]) && !noValue(cells[i]):
-			return nil
-		case line == 0:
-			line = rec.Lines[row]
-			if doubtful {
-				why = errThousands
-			}
-		}
-	}
-	if numbers == 0 || line == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w; this is line %d of a column of numbers", why, line)
-}
-
-// reader reads cells as number does, and takes a comma that may separate thousands for a decimal
-// one where another number of the file can have no other.
-func (rec *Records) reader() func(cell string) (float64, error) {
-	shown := sync.OnceValue(func() bool {
-		return slices.ContainsFunc(rec.Cells, func(cells []string) bool {
-			return slices.ContainsFunc(cells, func(cell string) bool {
-				_, err := rec.number(cell)
-				return err == nil && commaNumber.MatchString(cell)
-			})
-		})
-	})
-	return func(cell string) (float64, error) {
-		v, err := rec.number(cell)
-		if errors.Is(err, errThousands) && shown() {
-			return decimal(cell)
-		}
-		return v, err
-	}
-}
-
 func (rec *Records) inferTarget(i int) (Column, error) {
+	if err := cmp.Or(rec.pointThousands(i), rec.almostNumbers(i)); err != nil {
+		return Column{}, err
+	}
 	values, ok := rec.numbers(i)
 	if !ok || len(values) == 0 {
 		return Column{}, errors.New("a regression target must be numeric")

@@ -206,7 +206,7 @@ func TestInferLeavesOut(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("pid,code,seen,story,n,y\n")
 	for n := range maxCategories + 1 {
-		fmt.Fprintf(&b, "%d,c%d,2024-01-%02d,%d words,%d,%d\n", n, n/2*2, 1+n%28, n, n%7, n%2)
+		fmt.Fprintf(&b, "%d,c%d,2024-01-%02d,words %d,%d,%d\n", n, n/2*2, 1+n%28, n, n%7, n%2)
 	}
 	rec := read(t, b.String())
 	for _, c := range []struct{ keep, left string }{
@@ -235,7 +235,7 @@ func TestInferRefusesAlmostNumbers(t *testing.T) {
 	for column, line := range map[string]string{
 		"1 2 NaN 4 NaN": "", "1 2 3 1e400 5": "line 5", "NA 2 ? 4 5": "",
 		"1 -inf 3 4 5": "line 3", "1 2 3 4,5 5": "", "1 2 3 4,500 5": "line 5",
-		"1 2 3 4 5": "", "A12 2 NaN 4 5": "", "250 V27 250 ? 8": "", "NA NA ? NA NA": `column "x"`,
+		"1 2 3 4 5": "", "A12 2 NaN 4 5": "", "250 V27 250 ? 8": "", "NA NA ? NA NA": "no other column",
 	} {
 		text := "x;y\n"
 		for i, cell := range strings.Fields(column) {
@@ -249,6 +249,27 @@ func TestInferRefusesAlmostNumbers(t *testing.T) {
 	}
 	if _, err := read(t, "x,y\n1,5\n2,5\n").InferSchema("y", false); !errors.Is(err, ErrBadData) {
 		t.Errorf("constant target: %v", err)
+	}
+}
+
+// TestInferLeavesOutEmptyColumns: a column without any value teaches nothing, as a constant; a file without
+// rows is named as such.
+func TestInferLeavesOutEmptyColumns(t *testing.T) {
+	rec := read(t, "note,x,code,y\n,1,NA,0\n,2,?,1\n,3,NA,0\n")
+	s, err := rec.InferSchema("y", true)
+	if err != nil || strings.Join(s.LeftOut(rec.Header), " ") != "note code" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := rec.InferSchema("y", true, "note"); err == nil ||
+		!strings.Contains(err.Error(), `column "note": all values are missing`) {
+		t.Errorf("kept: %v", err)
+	}
+	rec, err = ReadRecords(strings.NewReader("x,y\n"), CSVOptions{Name: "f", HeaderOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rec.InferSchema("y", true); !errors.Is(err, errNoRows) {
+		t.Errorf("no rows: %v", err)
 	}
 }
 

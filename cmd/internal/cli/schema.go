@@ -224,6 +224,9 @@ func (a *App) printColumns(c *dataset.Check) {
 			Wrap(a.Out, "", fmt.Sprintf("%s: the file has no such column.", k.Column))
 		case k.Refused > 0:
 			Wrap(a.Out, "", fmt.Sprintf("%s: line %d: %s.", k.Column, k.Line, k.Cause))
+		case k.Points > 0:
+			Wrap(a.Out, "", fmt.Sprintf("%s: line %d: a point before three digits, as 1.500, in a file with decimal "+
+				"commas is read as 1.5: write 1500 if it separates thousands.", k.Column, k.Points))
 		case 2*k.Missing >= c.Rows:
 			Wrap(a.Out, "", fmt.Sprintf("%s: much is missing: look whether the file is whole.", k.Column))
 		case k.Constant:

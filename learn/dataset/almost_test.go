@@ -1,0 +1,65 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestAlmostNumbers: numbers with a unit, with a code for missing values, with decimal commas between commas
+// or with points that may separate thousands are named with the line and the remedy, not left out as free
+// text and not read as other numbers. Codes of diagnoses, wards and houses are texts.
+func TestAlmostNumbers(t *testing.T) {
+	every := func(n, i int, text, other string) string {
+		if i%n == 0 {
+			return text
+		}
+		return other
+	}
+	for name, c := range map[string]struct {
+		comma string
+		cell  func(i int) string
+		want  string
+	}{
+		"unit": {",", func(i int) string { return fmt.Sprintf("%d.5 mg/l", i) }, "as a unit, in line 2"},
+		"some units": {",", func(i int) string {
+			return every(2, i, fmt.Sprintf("%dcm", i), fmt.Sprint(i))
+		}, "as a unit, in line 2"},
+		"units": {",", func(i int) string { return fmt.Sprintf("%d %c", i, 'a'+i%5) }, ""},
+		"code":  {",", func(i int) string { return every(7, i, "k.A.", fmt.Sprint(i)) }, "a text in line 2"},
+		"codes": {";", func(i int) string {
+			return every(9, i, "/", every(7, i, "unknown", fmt.Sprintf("%d,5", i)))
+		}, "a text in line 2"},
+		"many texts": {",", func(i int) string {
+			return every(3, i, strings.Repeat("a", 1+i%11), fmt.Sprint(i))
+		}, ""},
+		"diagnoses": {",", func(i int) string { return every(3, i, "V45", fmt.Sprint(200+i)) }, ""},
+		"wards":     {",", func(i int) string { return every(7, i, "surgery", fmt.Sprint(i%20)) }, ""},
+		"quoted": {",", func(i int) string { return fmt.Sprintf("\"%d,5\"", i) },
+			"line 2 of a column of numbers"},
+		"thousands": {";", func(i int) string { return fmt.Sprintf("%d.%03d", i+1, 7*i) }, "line 2 has a point"},
+		"points":    {";", func(i int) string { return fmt.Sprintf("%d.%d", i+1, i%7) }, ""},
+		"below 1":   {";", func(i int) string { return fmt.Sprintf("0.%03d", i) }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.ReplaceAll("x;z;y\n", ";", c.comma)
+			for i := range 100 {
+				z := fmt.Sprint(i % 7)
+				if c.comma == ";" {
+					z += ",25"
+				}
+				text += strings.Join([]string{c.cell(i), z, fmt.Sprint(i % 2)}, c.comma) + "\n"
+			}
+			_, err := read(t, text).InferSchema("y", true)
+			if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, ErrBadData) ||
+				!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "write ")) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+	// Without a decimal comma anywhere a point is a decimal one.
+	if _, err := read(t, "x;y\n1.500;0\n2.250;1\n").InferSchema("y", true); err != nil {
+		t.Error(err)
+	}
+}
