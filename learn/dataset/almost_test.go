@@ -63,3 +63,24 @@ func TestAlmostNumbers(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTargetCodes: a target's common code has its positive value second, whichever comes first in byte order,
+// and a draft's target of two numbers is one of two categories.
+func TestTargetCodes(t *testing.T) {
+	for _, pair := range [][2]string{{"Nein", "Ja"}, {"no", "yes"}, {"Non", "Oui"}, {"untreated", "treated"},
+		{"0", "1"}, {"1", "2"}, {"gesund", "krank"}} {
+		rec := read(t, fmt.Sprintf("x,y\n1,%s\n2,%s\n", pair[1], pair[0]))
+		s, err := rec.InferSchema("y", true)
+		if err != nil || s.Target.Categories[0] != pair[0] || s.Target.Categories[1] != pair[1] {
+			t.Errorf("%q: %+v, %v", pair, s, err)
+		}
+	}
+	for values, want := range map[string]string{"1 2 1": "two categories", "0.0 1.0 0.0": "two categories",
+		"1 2 3": "a number: [LO, HI]"} {
+		v := strings.Fields(values)
+		d, err := read(t, fmt.Sprintf("x,y\n1,%s\n2,%s\n2,%s\n", v[0], v[1], v[2])).DraftSchema("y")
+		if err != nil || !strings.Contains(string(d.Text), "y = \"?\"    # "+want) {
+			t.Errorf("%s: %s, %v", values, d.Text, err)
+		}
+	}
+}

@@ -78,6 +78,8 @@ func (rec *Records) draftColumn(i int, target bool, d *Draft) string {
 	d.Open = append(d.Open, name)
 	line += strconv.Quote(unfilled) + "    # "
 	switch {
+	case known && numeric && target && len(categories) == 2:
+		return line + "two categories, negative first: [\"A\", \"B\"], in quotes also where they are numbers"
 	case known && numeric && (doubtful || len(values) > 0):
 		return line + "a number: [LO, HI], or { lo = .., hi = .., center = .., scale = .. }"
 	case known && target:

@@ -15,7 +15,8 @@ import (
 // left out (Schema.LeftOut), but for the kept columns. A column is rejected if only texts
 // such as NA or inf, numbers out of range, a unit or a code of missing values keep it from
 // being numeric, or if its points may separate thousands. With classification the target
-// must have two values, of which the second in byte order is positive.
+// must have two values, of which the second of a common code is positive, or else the second
+// in byte order.
 //
 // Bounds that were computed from the data reveal something about them: the result is not
 // private, and its Source declares it (sourceInferred).
@@ -138,6 +139,9 @@ func (rec *Records) inferLabels(i int) (Column, error) {
 	if len(cats) != 2 {
 		return Column{}, fmt.Errorf("a classification target has two values, this one has %d: merge categories "+
 			"in the files, or choose another target", len(cats))
+	}
+	if pair := pairOf(cats); pair != nil {
+		cats = pair
 	}
 	return Binary(rec.Header[i], cats[0], cats[1]), nil
 }

@@ -46,7 +46,9 @@ var usualRanges = []usualRange{
 var pairs = [][]string{{"0", "1"}, {"no", "yes"}, {"No", "Yes"}, {"NO", "YES"}, {"n", "y"}, {"N", "Y"},
 	{"false", "true"}, {"False", "True"}, {"FALSE", "TRUE"}, {"F", "M"}, {"f", "m"}, {"female", "male"},
 	{"Female", "Male"}, {"negative", "positive"}, {"neg", "pos"}, {"alive", "dead"}, {"benign", "malignant"},
-	{"B", "M"}, {"control", "case"}}
+	{"B", "M"}, {"control", "case"}, {"nein", "ja"}, {"Nein", "Ja"}, {"NEIN", "JA"}, {"nee", "ja"},
+	{"Nee", "Ja"}, {"nej", "ja"}, {"Nej", "Ja"}, {"non", "oui"}, {"Non", "Oui"}, {"NON", "OUI"},
+	{"survived", "died"}, {"unexposed", "exposed"}, {"untreated", "treated"}}
 
 // identifiers are names of columns that identify a person or a date, and teach nothing.
 var identifiers = strings.Fields("id patient patient_id pid mrn nhs_number ssn name surname firstname " +

@@ -135,7 +135,7 @@ func (a *App) schemaCheck() *cobra.Command {
 			}
 			if !c.Usable() {
 				return WithHint(protocol.Fail(protocol.ClassInput, "data: %s can't be used with this schema", args[1]),
-					remedy(c))
+					remedy(c, s))
 			}
 			return nil
 		},
@@ -144,12 +144,19 @@ func (a *App) schemaCheck() *cobra.Command {
 	return cmd
 }
 
-// remedy is what to do about a file that can't be used.
-func remedy(c *dataset.Check) string {
+// remedy is what to do about a file that can't be used. What a schema has agreed on already is none.
+func remedy(c *dataset.Check, s *dataset.Schema) string {
 	if slices.ContainsFunc(c.Columns, absent) {
 		return "the first line must name the columns as the schema does"
 	}
-	return "mend the values, list the categories, or agree on missing = \"zero\" and unseen = \"zero\""
+	hint := "mend the values"
+	if s.Missing == dataset.Refuse {
+		hint += ", or agree on missing = \"zero\" for features"
+	}
+	if s.Unseen == dataset.Refuse {
+		hint += ", or list the categories, or agree on unseen = \"zero\" for features"
+	}
+	return hint
 }
 
 func absent(k dataset.ColumnCheck) bool { return k.Absent }
