@@ -55,8 +55,9 @@ func (s Source) Load() (*Data, error) {
 		return nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
 	if table.Classification == s.Linear {
-		return nil, protocol.Fail(protocol.ClassInput, "model: the target %q has %s, which model %s doesn't fit",
-			d.Schema.Target.Name, kindOf(table.Classification), modelName(s.Linear))
+		return nil, protocol.Fail(protocol.ClassInput,
+			"model: the target %q has %s, which model %s doesn't fit: choose %s",
+			d.Schema.Target.Name, kindOf(table.Classification), modelName(s.Linear), modelName(!s.Linear))
 	}
 	cut, err := s.cut(table.Rows())
 	if err != nil {

@@ -84,3 +84,21 @@ func TestTargetCodes(t *testing.T) {
 		}
 	}
 }
+
+// TestLabelRemedies: a target that is none of two classes has the remedy of its own kind.
+func TestLabelRemedies(t *testing.T) {
+	var many strings.Builder
+	for i := range maxCategories + 1 {
+		fmt.Fprintf(&many, " %d", i)
+	}
+	for values, want := range map[string]string{"0 1 2 3": "learn a linear model", "1 1 1": "nothing to learn",
+		"a b c": "merge categories", many.String(): "learn a linear model"} {
+		text := "x,y\n"
+		for i, v := range strings.Fields(values) {
+			text += fmt.Sprintf("%d,%s\n", i%7, v)
+		}
+		if _, err := read(t, text).InferSchema("y", true); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20s: %v, want %q", values, err, want)
+		}
+	}
+}

@@ -117,6 +117,12 @@ func manyTexts(texts, records int) bool { return texts >= leastIdentifiers && 2*
 // identifiers or free text.
 const leastIdentifiers = 32
 
+var (
+	errSame    = errors.New("all values are the same: there is nothing to learn")
+	errNumbers = errors.New("a classification target has two values, this one has more numbers: learn a " +
+		"linear model, whose target is a number, or merge values in the files")
+)
+
 func (rec *Records) inferTarget(i int) (Column, error) {
 	if err := cmp.Or(rec.pointThousands(i), rec.almostNumbers(i)); err != nil {
 		return Column{}, err
@@ -126,17 +132,22 @@ func (rec *Records) inferTarget(i int) (Column, error) {
 		return Column{}, errors.New("a regression target must be numeric")
 	}
 	if slices.Min(values) == slices.Max(values) {
-		return Column{}, errors.New("all values are the same: there is nothing to learn")
+		return Column{}, errSame
 	}
 	return standardise(rec.Header[i], values)
 }
 
 func (rec *Records) inferLabels(i int) (Column, error) {
 	cats, err := rec.categories(i)
-	if err != nil {
+	_, numeric := rec.numbers(i)
+	switch {
+	case numeric && (len(cats) > 2 || errors.Is(err, errManyValues)):
+		return Column{}, errNumbers
+	case err != nil:
 		return Column{}, err
-	}
-	if len(cats) != 2 {
+	case len(cats) == 1:
+		return Column{}, errSame
+	case len(cats) > 2:
 		return Column{}, fmt.Errorf("a classification target has two values, this one has %d: merge categories "+
 			"in the files, or choose another target", len(cats))
 	}
