@@ -150,12 +150,15 @@ func (c *consortium) fits() error {
 		}
 		tail = cmp.Or(tail, dataset.LongTail(c.schema.Target.Name, check.Skewness))
 		if check.Usable() {
+			for _, remark := range check.Remarks() {
+				c.warnings = append(c.warnings, filepath.Base(c.Data[i])+", "+remark)
+			}
 			continue
 		}
 		why := "no rows are left"
 		for _, k := range check.Columns {
 			if k.Absent {
-				why = fmt.Sprintf("column %q: the file has no such column", k.Column)
+				why = fmt.Sprintf("column %q: %s", k.Column, k.Cause)
 				break
 			}
 			if k.Refused > 0 {

@@ -91,6 +91,9 @@ func TestOwnFiles(t *testing.T) {
 	b := file("b.csv", "y;age\r\n"+strings.Repeat("no;20,5\r\nyes;70\r\n", 40))
 	costs := file("costs.csv", "age,cost\n"+strings.Repeat("30,10\n60,20\n40,15\n50,18\n", 20)+"55,9000\n")
 	other := file("other.csv", "years,y\n3,no\n")
+	months := file("months.csv", "age,y\n"+strings.Repeat("360,no\n720,yes\n", 40))
+	single := file("single.csv", "age,y\n"+strings.Repeat("30,no\n60,no\n", 40))
+	upper := file("upper.csv", "AGE,y\n30,no\n")
 	schema := file("s.toml", "[target]\ny = [\"no\", \"yes\"]\n[columns]\nage = [0, 110]\n")
 	base := Options{Parties: 2, Nodes: 2, Epsilon: 1, Delta: 1e-5}
 	for name, c := range map[string]struct {
@@ -103,6 +106,12 @@ func TestOwnFiles(t *testing.T) {
 		"number":   {change: func(o *Options) { o.Data, o.Target = []string{a, b}, "age" }, warn: "not private"},
 		"long tail": {change: func(o *Options) { o.Data, o.Target = []string{costs, costs}, "cost" },
 			warn: "has a long tail"},
+		"other unit": {change: func(o *Options) { o.Data, o.Schema = []string{a, months}, schema },
+			warn: "months.csv, age: much is cut or unlisted: compare unit"},
+		"one class": {change: func(o *Options) { o.Data, o.Schema = []string{a, single}, schema },
+			warn: "single.csv, y: all values are the same"},
+		"other case": {change: func(o *Options) { o.Data, o.Schema = []string{a, upper}, schema },
+			fails: `upper.csv, column "age": the file has no such column, but "AGE": rename it`},
 		"no target": {change: func(o *Options) { o.Data = []string{a, b} }, fails: "target: name the column"},
 		"too few":   {change: func(o *Options) { o.Data = []string{a} }, fails: "1 files for 2 parties"},
 		"wrong file": {change: func(o *Options) { o.Data, o.Schema = []string{a, other}, schema },

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -39,6 +40,36 @@ func (c *Check) Usable() bool {
 	return c.Dropped < c.Rows && !slices.ContainsFunc(c.Columns, func(k ColumnCheck) bool {
 		return k.Absent || k.Refused > 0
 	})
+}
+
+// Remarks are what is worth a look in single columns, for the owner of the rows.
+func (c *Check) Remarks() (list []string) {
+	for _, k := range c.Columns {
+		if remark := k.remark(c.Rows); remark != "" {
+			list = append(list, k.Column+": "+remark)
+		}
+	}
+	return list
+}
+
+// remark is "" for a column of which nothing is worth a look.
+func (k ColumnCheck) remark(rows int) string {
+	switch {
+	case k.Absent:
+		return k.Cause
+	case k.Refused > 0:
+		return fmt.Sprintf("line %d: %s", k.Line, k.Cause)
+	case k.Points > 0:
+		return fmt.Sprintf("line %d: a point before three digits, as 1.500, in a file with decimal commas is read "+
+			"as 1.5: write 1500 if it separates thousands", k.Points)
+	case 2*k.Missing >= rows:
+		return "much is missing: look whether the file is whole"
+	case 20*(k.Clipped+k.Unseen) >= rows:
+		return "much is cut or unlisted: compare unit and codes with the schema"
+	case k.Constant:
+		return "all values are the same: this file tells nothing of the column"
+	}
+	return ""
 }
 
 // Check encodes every cell by itself and counts what happens.
@@ -88,6 +119,7 @@ func (rec *Records) checkColumn(s *Schema, c Column, target bool, dropped map[in
 	from := rec.index(c.Name)
 	if from < 0 {
 		out.Absent = true
+		out.Cause = rec.absent(c.Name).Error()
 		return out
 	}
 	out.Constant = len(rec.Cells) > 1 && rec.constant(from)

@@ -51,10 +51,10 @@ func (rec *Records) absent(column string) error {
 	}
 	for _, h := range rec.Header {
 		if plain(h) == plain(column) {
-			return fmt.Errorf("the schema's column is not in the file, which has %q: rename it in the file", h)
+			return fmt.Errorf("the file has no such column, but %q: rename it in the file", h)
 		}
 	}
-	return errors.New("the schema's column is not in the file: the first line must name it")
+	return errors.New("the file has no such column: the first line must name it")
 }
 
 // cellError is the cause of a rejection, with its column.

@@ -205,7 +205,9 @@ func (a *App) printCheck(c checkedSchema, s *dataset.Schema) {
 	writeAligned(&b, rows)
 	_, _ = a.Out.Write(b.Bytes())
 	fmt.Fprintln(a.Out)
-	a.printColumns(c.Check)
+	for _, remark := range c.Remarks() {
+		Wrap(a.Out, "", remark+".")
+	}
 	if c.TooFew != "" {
 		Wrap(a.Out, "warning: ", c.TooFew)
 	}
@@ -220,28 +222,5 @@ func (a *App) printCheck(c checkedSchema, s *dataset.Schema) {
 	}
 	if !s.Public() {
 		Wrap(a.Out, "", "The schema isn't public: "+s.Source+".")
-	}
-}
-
-// printColumns has what is worth a look in single columns.
-func (a *App) printColumns(c *dataset.Check) {
-	for _, k := range c.Columns {
-		switch {
-		case k.Absent:
-			Wrap(a.Out, "", fmt.Sprintf("%s: the file has no such column.", k.Column))
-		case k.Refused > 0:
-			Wrap(a.Out, "", fmt.Sprintf("%s: line %d: %s.", k.Column, k.Line, k.Cause))
-		case k.Points > 0:
-			Wrap(a.Out, "", fmt.Sprintf("%s: line %d: a point before three digits, as 1.500, in a file with decimal "+
-				"commas is read as 1.5: write 1500 if it separates thousands.", k.Column, k.Points))
-		case 2*k.Missing >= c.Rows:
-			Wrap(a.Out, "", fmt.Sprintf("%s: much is missing: look whether the file is whole.", k.Column))
-		case k.Constant:
-			Wrap(a.Out, "", fmt.Sprintf("%s: all values are the same: this file tells nothing of the column.",
-				k.Column))
-		case 20*(k.Clipped+k.Unseen) >= c.Rows:
-			Wrap(a.Out, "", fmt.Sprintf("%s: much is cut or unlisted: compare unit and codes with the schema.",
-				k.Column))
-		}
 	}
 }
