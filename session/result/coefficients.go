@@ -165,11 +165,11 @@ func coefficientNames(s *dataset.Schema) []string {
 	return names
 }
 
-// filled are coefficients of these names, with their intervals and odds ratios.
+// filled are coefficients of these names, with their intervals and odds ratios. A mean of -0 is 0.
 func (c *Coefficients) filled(names []string, m marginals) (all []Coefficient) {
 	z := math.Sqrt2 * math.Erfinv(c.Level)
 	for j, name := range names {
-		k := Coefficient{Name: name, Mean: m.mean[j], SD: m.sd[j], Lower: m.mean[j] - z*m.sd[j],
+		k := Coefficient{Name: name, Mean: m.mean[j] + 0, SD: m.sd[j], Lower: m.mean[j] - z*m.sd[j],
 			Upper: m.mean[j] + z*m.sd[j]}
 		if c.Model == bayes.Logistic {
 			k.OddsRatio = exponential(k.Mean)

@@ -99,6 +99,22 @@ func TestCoefficientsByHand(t *testing.T) {
 	}
 }
 
+// TestNoNegativeZero: a mean that noise has left at -0 is 0.
+func TestNoNegativeZero(t *testing.T) {
+	like := bayes.Likelihood{Model: bayes.Logistic, Family: gauss.MeanField, Features: 5}
+	zero := math.Copysign(0, -1)
+	m := &gauss.Moments{Mean: []float64{zero, zero, zero, zero, zero}, Variance: []float64{1, 1, 1, 1, 1}}
+	c, err := modelOf(t, patients(dataset.Binary("ill", "no", "yes")), like, m).Coefficients(nil, .9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range c.Rows() {
+		if math.Signbit(k.Mean) {
+			t.Errorf("%s: %v", k.Name, k.Mean)
+		}
+	}
+}
+
 // correlated has a covariance of .02 between the first weight and the last, and of .05 between the third and
 // the fourth.
 func correlated(variance []float64) *mat.SymDense {
