@@ -291,6 +291,14 @@ func baseline(linear bool) string {
 	return "the majority class"
 }
 
+// withoutColumns is the better of what needs no columns: the baseline and, for classes, even odds.
+func (r References) withoutColumns(linear bool) (logLikelihood float64, name string) {
+	if even := -math.Ln2; !linear && even > r.Majority.LogLikelihood {
+		return even, "even odds"
+	}
+	return r.Majority.LogLikelihood, baseline(linear)
+}
+
 // worseThanNothing states that scores are below what needs no columns, and why.
 func worseThanNothing(s Scores, refs References, epsilon float64, linear, statistics, tail bool) string {
 	text := fmt.Sprintf("The result is worse than predicting %s for every row (log-likelihood %.3f and %.3f)",
@@ -322,9 +330,14 @@ func verdict(s Scores, refs References, epsilon float64, linear, statistics, tai
 	if median.LogLikelihood > best.LogLikelihood {
 		best = median
 	}
+	floor, flat := refs.withoutColumns(linear)
 	switch {
 	case refs.worse(s):
 		return worseThanNothing(s, refs, epsilon, linear, statistics, tail)
+	case ll <= floor:
+		return fmt.Sprintf("At epsilon %g joining tells nothing here that needs the columns: log-likelihood %.3f "+
+			"together, %.3f for %s, and %.3f for a party alone without any privacy.", epsilon, ll, floor, flat,
+			best.LogLikelihood)
 	case ll > best.LogLikelihood && s.Accuracy < max(chosen.Accuracy, median.Accuracy):
 		return fmt.Sprintf("Joining pays: together, under epsilon %g, the parties reach log-likelihood %.3f; "+
 			"alone, without any privacy, the party that held-out rows choose reaches %.3f and the median one %.3f. "+

@@ -33,6 +33,27 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// TestVerdictOfNothing: a session that even odds or the majority class equal tells nothing, however badly a
+// party alone overfits.
+func TestVerdictOfNothing(t *testing.T) {
+	alone := Scores{0.71, -0.713}
+	for _, tc := range []struct {
+		scores, majority Scores
+		want             string
+	}{
+		{Scores{0.44, -0.694}, Scores{0.44, -0.704}, "tells nothing here that needs the columns: log-likelihood " +
+			"-0.694 together, -0.693 for even odds"},
+		{Scores{0.64, -0.655}, Scores{0.64, -0.650}, "-0.655 together, -0.650 for the majority class"},
+		{Scores{0.64, -0.692}, Scores{0.44, -0.704}, "Joining pays"},
+	} {
+		refs := References{Majority: tc.majority, BestSingleParty: alone, MedianSingleParty: alone,
+			BestSinglePartyPrivate: alone, MedianSinglePrivate: alone}
+		if got := verdict(tc.scores, refs, 1, false, false, false); !strings.Contains(got, tc.want) {
+			t.Errorf("%q lacks %q", got, tc.want)
+		}
+	}
+}
+
 // TestVerdictNeedsTheMedian: joining pays only if the session is above the median party, too, which the one
 // that held-out rows choose may be below.
 func TestVerdictNeedsTheMedian(t *testing.T) {
