@@ -107,6 +107,8 @@ class Model:
 
     def __init__(self, path):
         path = pathlib.Path(path)
+        if not path.exists():
+            raise ChoirError(4, f"no folder or file {path}", "name the folder with a session's results")
         self.folder = path if path.is_dir() else path.parent
         self.path = path / "model.json" if path.is_dir() else path
         header = self.folder / "model.json"

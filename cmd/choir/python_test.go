@@ -46,10 +46,14 @@ for bad in (lambda: choir.verify("nowhere"), lambda: choir.account(sigma=-1), la
         bad()
     except choir.ChoirError as e:
         print("error", e.code)
+try:
+    choir.Model("nowhere")
+except choir.ChoirError as e:
+    print(e)
 `)
 	for _, want := range []string{"1.0\n2 ",
 		"readmitted ['no', 'yes'] age intercept sex=male against sex=female\nwarned: rare: few\n",
-		strings.Repeat("error 4\n", 5)} {
+		strings.Repeat("error 4\n", 5) + "no folder or file nowhere "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
