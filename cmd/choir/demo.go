@@ -185,14 +185,10 @@ func (a *tools) present(ctx context.Context, out string, to *func(experiment.Pro
 	run func(context.Context) (*experiment.Result, error)) error {
 	p := &progress{w: a.Err, console: a.Console, json: format == "json"}
 	*to = p.show
-	stop := p.lively()
-	res, err := run(ctx)
-	stop()
+	res, err := p.watched(func() (*experiment.Result, error) { return run(ctx) },
+		func() error { return reportIn(out) })
 	a.Console.End()
 	if err != nil {
-		return err
-	}
-	if err := reportIn(out); err != nil {
 		return err
 	}
 	if err := a.Print(format, res, func() { printResult(a.Out, res) }); err != nil {

@@ -57,6 +57,21 @@ func (p *progress) lively() (stop func()) {
 	}
 }
 
+// watched runs a demonstration and then writes its report, and tells meanwhile what takes long.
+func (p *progress) watched(run func() (*experiment.Result, error), report func() error) (*experiment.Result,
+	error) {
+	stop := p.lively()
+	defer stop()
+	res, err := run()
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.doing = "the report"
+	p.mu.Unlock()
+	return res, report()
+}
+
 func (p *progress) show(e experiment.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -28,6 +28,21 @@ func TestProgressLively(t *testing.T) {
 	})
 }
 
+// TestProgressOfReport: a report, which verifies the whole transcript first, is not silent either.
+func TestProgressOfReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := &progress{w: &out, console: &cli.Console{}}
+		_, err := p.watched(func() (*experiment.Result, error) { return &experiment.Result{}, nil }, func() error {
+			time.Sleep(10 * quietLimit)
+			return nil
+		})
+		if err != nil || strings.Count(out.String(), "working: the report") < 10 {
+			t.Errorf("%v\n%s", err, out.String())
+		}
+	})
+}
+
 // TestProgressNamesTheScore: a linear model has an R squared, not an accuracy.
 func TestProgressNamesTheScore(t *testing.T) {
 	for linear, want := range map[bool]string{false: "  accuracy 0.5000  ", true: "  R squared 0.5000  "} {
