@@ -44,7 +44,7 @@ func (m *Member) connect(ctx context.Context) (*run.CountingBus, error) {
 		}
 	}
 	if err != nil {
-		return nil, m.busError(ctx, limited, err, opened)
+		return nil, m.busError(ctx, limited, m.Config.connectLimit(), err, opened)
 	}
 	m.stream, m.nats = bus.Created(), bus
 	m.Log.Info("connected", "event", "connected")
@@ -86,8 +86,8 @@ func (m *Member) expiring(config natsbus.Config) string {
 		expire.UTC().Format(time.RFC3339))
 }
 
-// busError classes the error of a connection that was tried under a limit.
-func (m *Member) busError(ctx, limited context.Context, err error, opened bool) error {
+// busError classes the error of a connection that was tried for a time, the end of which ends limited.
+func (m *Member) busError(ctx, limited context.Context, wait time.Duration, err error, opened bool) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -95,7 +95,7 @@ func (m *Member) busError(ctx, limited context.Context, err error, opened bool) 
 		return fmt.Errorf("%w: %w", context.Cause(limited), lastAttempt(err))
 	case limited.Err() != nil:
 		return protocol.Fail(protocol.ClassAuth, "bus: %s: not reached within %s: %w",
-			m.Config.Bus.URL, m.Config.connectLimit(), lastAttempt(err))
+			m.Config.Bus.URL, wait, lastAttempt(err))
 	case errors.Is(err, transport.ErrAuth):
 		return protocol.Fail(protocol.ClassAuth, "bus: %s: %w", m.Config.Bus.URL, err)
 	case !opened: // a broker that cannot be reached is retried until the limit: a setting is wrong

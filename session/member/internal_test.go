@@ -300,3 +300,13 @@ func TestBlockedMemberEndsWithThePlan(t *testing.T) {
 		}
 	}
 }
+
+// TestPreflightNamesItsOwnLimit: a preflight tries to reach the broker for less than timing.connect, and its
+// error has the time that it tried.
+func TestPreflightNamesItsOwnLimit(t *testing.T) {
+	p := &preflight{config: &Config{Bus: BusConfig{URL: "nats://127.0.0.1:1"}}, limit: 200 * time.Millisecond}
+	p.checkBroker(t.Context())
+	if len(p.Checks) != 1 || !strings.Contains(p.Checks[0].Detail, "not reached within 200ms") {
+		t.Errorf("%+v", p.Checks)
+	}
+}

@@ -97,7 +97,7 @@ func (o *Observer) connect(ctx context.Context, c *Config) (err error) {
 	defer cancel()
 	defer time.AfterFunc(c.connectLimit(), cancel).Stop()
 	if o.bus, err = natsbus.Open(limited, config); err != nil {
-		return (&Member{Config: c}).busError(ctx, limited, err, false)
+		return (&Member{Config: c}).busError(ctx, limited, c.connectLimit(), err, false)
 	}
 	return o.bus.Listen(o.hear)
 }

@@ -51,6 +51,7 @@ type preflight struct {
 	Preflight
 	config  *Config
 	now     time.Time
+	limit   time.Duration // for reaching the broker, if timing.connect is no shorter
 	signed  *protocol.SignedPlan
 	session protocol.BoundPlan
 	key     *identity.PrivateKey
@@ -60,7 +61,7 @@ type preflight struct {
 
 // RunPreflight checks a member's configuration, plan, key, data, store, disk, clock and broker.
 func RunPreflight(ctx context.Context, c *Config, now time.Time) *Preflight {
-	p := &preflight{config: c, now: now}
+	p := &preflight{config: c, now: now, limit: 15 * time.Second}
 	p.SchemaVersion, p.Right = 1, true
 	p.checkPlan()
 	p.checkKey()
@@ -300,7 +301,8 @@ func (p *preflight) checkBroker(ctx context.Context) {
 	}
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer time.AfterFunc(min(p.config.connectLimit(), 15*time.Second), cancel).Stop()
+	wait := min(p.config.connectLimit(), p.limit)
+	defer time.AfterFunc(wait, cancel).Stop()
 	m, config := p.member, p.config.busOf(noPlan, memberName(p.config))
 	if m == nil {
 		m = &Member{Config: p.config}
@@ -309,7 +311,7 @@ func (p *preflight) checkBroker(ctx context.Context) {
 	}
 	bus, err := natsbus.Open(limited, config)
 	if err != nil {
-		p.verdict("broker", m.busError(ctx, limited, err, false), "", BrokerRemedy(err))
+		p.verdict("broker", m.busError(ctx, limited, wait, err, false), "", BrokerRemedy(err))
 		return
 	}
 	defer bus.Close()

@@ -100,7 +100,7 @@ func (r *Room) connect(ctx context.Context, c *Config, id string, log *slog.Logg
 	m := &Member{Config: c, Log: log}
 	defer m.reportWait(&config, func(error) {})()
 	if r.bus, err = natsbus.Open(limited, config); err != nil {
-		return m.busError(ctx, limited, err, false)
+		return m.busError(ctx, limited, c.connectLimit(), err, false)
 	}
 	err = r.bus.EnsureStream(limited)
 	if err == nil {
@@ -114,7 +114,7 @@ func (r *Room) connect(ctx context.Context, c *Config, id string, log *slog.Logg
 			"this user may make none: the site that may (the aggregator's, with accounts) runs choir invite or "+
 			"join first: %w", id, c.connectLimit(), lastAttempt(err))
 	} else {
-		err = m.busError(ctx, limited, err, true)
+		err = m.busError(ctx, limited, c.connectLimit(), err, true)
 	}
 	return errors.Join(err, r.bus.Close())
 }

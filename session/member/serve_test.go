@@ -308,9 +308,9 @@ func TestOneProcessAStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, err := range map[string]error{
-		"a service": serve(t.Context(), quiet), "a member": m.Run(t.Context()),
-	} {
+	limited, cancel := context.WithTimeout(t.Context(), 20*time.Second) // both end at once
+	defer cancel()
+	for what, err := range map[string]error{"a service": serve(limited, quiet), "a member": m.Run(limited)} {
 		if !errors.Is(err, host.ErrLocked) || !strings.Contains(err.Error(), fmt.Sprint("pid ", os.Getpid())) {
 			t.Errorf("%s: %v", what, err)
 		}
