@@ -38,8 +38,9 @@ func (a *tools) broker() *cobra.Command {
 		},
 	}
 	s := cmd.Flags()
-	s.StringVar(&config, "config", "", "TOML file with the same settings: listen, store_dir, token_file, "+
-		"tls_cert, tls_key, tls_client_ca, sync_always")
+	s.StringVar(&config, "config", "", "TOML file with these settings: listen, store_dir, token_file, "+
+		"tls_cert, tls_key, tls_client_ca; and with sync_always, and users: a password file for each member "+
+		"by name, in place of the token")
 	s.StringVar(&flags.Listen, "listen", "", "TCP address; port 0 picks a free one")
 	s.StringVar(&flags.StoreDir, "store", "", "folder for the streams")
 	s.StringVar(&flags.TokenFile, "token-file", "",
