@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -71,10 +72,14 @@ func Load(path string, over Config) (*Config, error) {
 	return c, nil
 }
 
-// secrets creates the files of secrets that do not exist, and returns the users.
+// secrets creates the files of secrets that do not exist, with their folders, and returns the users.
 func (c *Config) secrets() (users []embedded.User, err error) {
 	create := func(what, path string) error {
-		if err := natsbus.NewTokenFile(path, rand.Reader); err != nil && !errors.Is(err, fs.ErrExist) {
+		err := os.MkdirAll(filepath.Dir(path), 0o700)
+		if err == nil {
+			err = natsbus.NewTokenFile(path, rand.Reader)
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return protocol.Fail(protocol.ClassInput, "%s: %w", what, err)
 		}
 		return nil

@@ -20,7 +20,8 @@ import (
 func TestUsers(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "broker.toml")
-	text := "listen = \"127.0.0.1:0\"\nstore_dir = \"store\"\n[users]\na = \"a.pass\"\nb = \"b.pass\"\n"
+	text := "listen = \"127.0.0.1:0\"\nstore_dir = \"store\"\n[users]\na = \"passwords/a\"\n" +
+		"b = \"passwords/b\"\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func TestUsers(t *testing.T) {
 	limited, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	config := natsbus.Config{URL: address, Plan: "00c0ffee", User: "a",
-		PasswordFile: filepath.Join(dir, "a.pass")}
+		PasswordFile: filepath.Join(dir, "passwords", "a")}
 	bus, err := natsbus.Open(limited, config)
 	if err != nil {
 		t.Fatal(err)
@@ -55,11 +56,11 @@ func TestUsers(t *testing.T) {
 	if err := bus.Publish(limited, transport.Message{Subject: "choir.00c0ffee.x"}); err != nil {
 		t.Fatal(err)
 	}
-	config.PasswordFile = filepath.Join(dir, "b.pass")
+	config.PasswordFile = filepath.Join(dir, "passwords", "b")
 	if _, err := natsbus.Open(limited, config); err == nil {
 		t.Error("another member's password is accepted")
 	}
-	password, err := os.ReadFile(filepath.Join(dir, "b.pass"))
+	password, err := os.ReadFile(filepath.Join(dir, "passwords", "b"))
 	if err != nil {
 		t.Fatal(err)
 	}
