@@ -79,7 +79,7 @@ func (p *Plan) Generators() (*commit.Generators, error) {
 	if !p.Audit {
 		return nil, nil
 	}
-	return commit.NewGenerators(commit.Config{Dimension: p.Elements()})
+	return commit.NewGenerators(p.Elements())
 }
 
 // Commit commits to the integers of the elements of an update's coordinates, of any value.

@@ -34,18 +34,15 @@ func BenchmarkCommit(b *testing.B) {
 			for i := range values {
 				values[i] = int64(rng.Uint64()) >> (63 - width)
 			}
-			for _, workers := range []int{1, 2} {
-				g.cfg.Workers = workers
-				blinding := testScalar(b, testRand(10))
-				b.Run(fmt.Sprintf("d=%d/bits=%d/workers=%d", d, width, workers), func(b *testing.B) {
-					for b.Loop() {
-						if _, err := g.Commit(values, blinding); err != nil {
-							b.Fatal(err)
-						}
+			blinding := testScalar(b, testRand(10))
+			b.Run(fmt.Sprintf("d=%d/bits=%d", d, width), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := g.Commit(values, blinding); err != nil {
+						b.Fatal(err)
 					}
-					b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*d), "us/coordinate")
-				})
-			}
+				}
+				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*d), "us/coordinate")
+			})
 		}
 	}
 }

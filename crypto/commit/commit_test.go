@@ -3,7 +3,6 @@ package commit
 import (
 	"errors"
 	"io"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -16,7 +15,7 @@ func testRand(n byte) *rand.ChaCha8 { return rand.NewChaCha8([32]byte{n}) }
 
 func testGenerators(t testing.TB, dimension int) *Generators {
 	t.Helper()
-	g, err := NewGenerators(Config{Dimension: dimension, Workers: 2})
+	g, err := NewGenerators(dimension)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,47 +111,20 @@ func TestAuditedRound(t *testing.T) {
 	}
 }
 
-// TestBlocks commits to a vector in two blocks.
-func TestBlocks(t *testing.T) {
-	whole, head := testGenerators(t, 10), testGenerators(t, 4)
-	tail, err := NewGenerators(Config{First: 4, Dimension: 6})
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := []int64{1, -2, 3, -4, 5, -6, 7, -8, 9, -10}
-	r := testScalar(t, testRand(5))
-	parts, err := r.Split(2, testRand(6))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, errA := head.Commit(values[:4], parts[0])
-	b, errB := tail.Commit(values[4:], parts[1])
-	sum, errC := Sum([]Commitment{a, b})
-	want, errD := whole.Commit(values, r)
-	if err := errors.Join(errA, errB, errC, errD); err != nil || sum != want {
-		t.Errorf("%v, want %v (%v)", sum, want, err)
-	}
-}
-
-// TestGenerators: generators are distinct, of prime order, and independent of the range and the number
-// of workers.
+// TestGenerators: generators are distinct, of prime order, and independent of the dimension.
 func TestGenerators(t *testing.T) {
 	const d = 600 // more than two blocks
-	parallelised := testGenerators(t, d)
-	serial, err := NewGenerators(Config{First: 100, Dimension: d - 100})
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[Commitment]bool{encode(parallelised.blinding): true,
+	long, short := testGenerators(t, d), testGenerators(t, d-100)
+	seen := map[Commitment]bool{encode(long.blinding): true,
 		encode(edwards25519.NewIdentityPoint()): true, encode(edwards25519.NewGeneratorPoint()): true}
 	for i := range d {
-		p := edwards(t, &parallelised.values[i])
+		p := edwards(t, &long.values[i])
 		seen[encode(p)] = true
 		if !inPrimeSubgroup(p) {
 			t.Errorf("generator %d is not of prime order", i)
 		}
-		if i >= 100 && p.Equal(edwards(t, &serial.values[i-100])) != 1 {
-			t.Errorf("generator %d depends on the range", i)
+		if i < d-100 && p.Equal(edwards(t, &short.values[i])) != 1 {
+			t.Errorf("generator %d depends on the dimension", i)
 		}
 	}
 	if len(seen) != d+3 {
@@ -161,10 +133,9 @@ func TestGenerators(t *testing.T) {
 }
 
 func TestRejections(t *testing.T) {
-	for _, cfg := range []Config{{}, {Dimension: -1}, {Dimension: MaxDimension + 1},
-		{Dimension: 2, First: math.MaxUint64 - 1}, {Dimension: 1, Workers: -1}} {
-		if _, err := NewGenerators(cfg); err == nil {
-			t.Errorf("%+v is accepted", cfg)
+	for _, d := range []int{-1, 0, MaxDimension + 1} {
+		if _, err := NewGenerators(d); err == nil {
+			t.Errorf("dimension %d is accepted", d)
 		}
 	}
 	g, s := testGenerators(t, 2), testScalar(t, testRand(1))

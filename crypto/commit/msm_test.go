@@ -2,7 +2,6 @@ package commit
 
 import (
 	"math"
-	"sync/atomic"
 	"testing"
 
 	"filippo.io/edwards25519"
@@ -63,16 +62,15 @@ func TestSumOfProducts(t *testing.T) {
 	g := testGenerators(t, 40)
 	rapid.Check(t, func(rt *rapid.T) {
 		values := rapid.SliceOfN(edgy(), 0, 40).Draw(rt, "values")
-		workers := rapid.IntRange(0, 3).Draw(rt, "workers")
 		points := g.values[:len(values)]
-		if got, err := sumOfProducts(points, values, workers); err != nil ||
+		if got, err := sumOfProducts(points, values); err != nil ||
 			got.Equal(naiveSum(rt, points, values)) != 1 {
 			rt.Fatal("not the sum of products", err)
 		}
 	})
 }
 
-// TestSumsOfBlocks: sums of several blocks, with any number of goroutines, are the sum.
+// TestSumsOfBlocks: sums of several blocks add up to the sum.
 func TestSumsOfBlocks(t *testing.T) {
 	g, want := testGenerators(t, 40), edwards25519.NewIdentityPoint()
 	points, values := make([]msm.Point, blockSize+blockSize/2), make([]int64, blockSize+blockSize/2)
@@ -86,22 +84,8 @@ func TestSumsOfBlocks(t *testing.T) {
 		}
 		want.Add(want, new(edwards25519.Point).ScalarMult(s, edwards(t, &g.values[i])))
 	}
-	for _, workers := range []int{0, 1, 2, 3} {
-		if got, err := sumOfProducts(points, values, workers); err != nil || got.Equal(want) != 1 {
-			t.Errorf("%d workers: another sum, %v", workers, err)
-		}
-	}
-}
-
-func TestParallel(t *testing.T) {
-	for _, workers := range []int{0, 1, 2, 7, 100} {
-		var calls [50]atomic.Int32
-		parallel(len(calls), workers, func(i int) { calls[i].Add(1) })
-		for i := range calls {
-			if n := calls[i].Load(); n != 1 {
-				t.Errorf("%d workers: f(%d) called %d times", workers, i, n)
-			}
-		}
+	if got, err := sumOfProducts(points, values); err != nil || got.Equal(want) != 1 {
+		t.Errorf("another sum, %v", err)
 	}
 }
 

@@ -249,7 +249,7 @@ func (p *Part) audit(quick bool) error {
 		}{
 			{"derive the generators, d", func() (err error) {
 				g,
-					err = commit.NewGenerators(commit.Config{Dimension: d})
+					err = commit.NewGenerators(d)
 				return err
 			}},
 			{"commit, d", func() (err error) { c, err = g.Commit(values, blinding); return err }},
