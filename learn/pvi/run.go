@@ -3,57 +3,22 @@ package pvi
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"choir/learn/bayes"
 )
 
 // History is a run in memory.
 type History struct {
-	First  int       // the round that Raw starts after: 0, or that of the history that was resumed
-	Raw    [][]int64 // the raw state after round First, after round First+1, and so on
+	Raw    [][]int64 // the raw state before the first round, after it, and so on
 	States [][]byte  // each learner's state after the last round
 }
 
 // Final returns the last raw state.
 func (h History) Final() []int64 { return h.Raw[len(h.Raw)-1] }
 
-// rounds returns the number of the last round.
-func (h History) rounds() int { return h.First + len(h.Raw) - 1 }
-
 // NoiseFunc returns the vector that a party (counted from 0) adds in a round (from 1), in
 // units of 2^-FracBits, length Dim. nil adds nothing.
 type NoiseFunc func(round, party int) []int64
-
-// course describes a run.
-type course struct {
-	Rounds   int       // the number of the last round
-	Schedule Schedule  // nil: all parties in every round
-	Noise    NoiseFunc // joint noise; nil: none
-	// Tolerance, if above 0, ends the run before Rounds: when over Window rounds no natural
-	// parameter has changed by more. Window 0 is the number of parties, so that in a
-	// sequential run each has had one round.
-	Tolerance float64
-	Window    int
-}
-
-// converged reports whether the states of the last rounds are all within the tolerance of
-// the last.
-func (c course) converged(rounds, parties int, change func(back int) float64) bool {
-	window := c.Window
-	if window == 0 {
-		window = parties
-	}
-	if c.Tolerance <= 0 || rounds < window {
-		return false
-	}
-	for back := 1; back <= window; back++ {
-		if change(back) > c.Tolerance {
-			return false
-		}
-	}
-	return true
-}
 
 // Run drives learners for a number of rounds with a plain sum in place of a secret one: the
 // reference of a trusted aggregator. It does the same arithmetic on the same integers as a
@@ -61,11 +26,24 @@ func (c course) converged(rounds, parties int, change func(back int) float64) bo
 //
 // A nil noise adds nothing. All parties are in every round.
 func Run(ctx context.Context, cfg Config, learners []*Learner, noise NoiseFunc, rounds int) (History, error) {
-	return runCourse(ctx, cfg, learners, course{Rounds: rounds, Noise: noise})
+	h, err := begin(cfg, learners)
+	if err != nil {
+		return History{}, err
+	}
+	all := make([]int, len(learners))
+	for i := range all {
+		all[i] = i
+	}
+	for round := 1; round <= rounds; round++ {
+		if err := h.step(ctx, cfg, learners, all, noise, round); err != nil {
+			return History{}, fmt.Errorf("round %d: %w", round, err)
+		}
+	}
+	return h, nil
 }
 
-// runCourse is Run with a schedule and a condition to stop.
-func runCourse(ctx context.Context, cfg Config, learners []*Learner, course course) (History, error) {
+// begin is the history of no round.
+func begin(cfg Config, learners []*Learner) (History, error) {
 	if err := checkRun(cfg, learners); err != nil {
 		return History{}, err
 	}
@@ -73,49 +51,12 @@ func runCourse(ctx context.Context, cfg Config, learners []*Learner, course cour
 	for i, l := range learners {
 		h.States[i] = l.InitialState()
 	}
-	return resume(ctx, cfg, learners, h, course)
-}
-
-// resume continues after the last round of a run, of which only the last raw state and the
-// learners' states matter, and returns the longer history. It leaves h unchanged.
-func resume(ctx context.Context, cfg Config, learners []*Learner, h History, course course) (History, error) {
-	if err := checkRun(cfg, learners); err != nil {
-		return History{}, err
-	}
-	if len(h.Raw) == 0 || len(h.States) != len(learners) {
-		return History{}, fmt.Errorf(
-			"%w: a history of %d raw states and %d learners' states, for %d learners",
-			ErrConfig, len(h.Raw), len(h.States), len(learners))
-	}
-	h.Raw, h.States = append([][]int64(nil), h.Raw...), append([][]byte(nil), h.States...)
-	for round := h.rounds() + 1; round <= course.Rounds; round++ {
-		if err := h.step(ctx, cfg, learners, course, round); err != nil {
-			return History{}, fmt.Errorf("round %d: %w", round, err)
-		}
-		if course.converged(len(h.Raw)-1, len(learners),
-			func(back int) float64 { return cfg.change(h.Raw, back) }) {
-			break
-		}
-	}
 	return h, nil
 }
 
-// change returns the largest difference of a natural parameter between the last raw state
-// and the one that many rounds before.
-func (c Config) change(raw [][]int64, back int) float64 {
-	a, b := raw[len(raw)-1], raw[len(raw)-1-back]
-	var most float64
-	for i := range a {
-		most = max(most, math.Abs(float64(a[i])-float64(b[i])))
-	}
-	return math.Ldexp(most, -c.rawBits())
-}
-
-func (h *History) step(ctx context.Context, cfg Config, learners []*Learner, course course, round int) error {
-	set, err := course.Schedule.of(round, len(learners))
-	if err != nil {
-		return err
-	}
+// step adds the round of the parties in set, increasing.
+func (h *History) step(ctx context.Context, cfg Config, learners []*Learner, set []int, noise NoiseFunc,
+	round int) error {
 	sum := make([]int64, cfg.Dim())
 	memos := make([][]byte, len(learners))
 	for _, i := range set {
@@ -127,10 +68,10 @@ func (h *History) step(ctx context.Context, cfg Config, learners []*Learner, cou
 		if err := addInto(sum, p.Update); err != nil {
 			return fmt.Errorf("party %d: %w", i, err)
 		}
-		if course.Noise == nil {
+		if noise == nil {
 			continue
 		}
-		z := course.Noise(round, i)
+		z := noise(round, i)
 		if err := addInto(sum, z); err != nil {
 			return fmt.Errorf("noise of party %d: %w", i, err)
 		}

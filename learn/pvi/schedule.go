@@ -8,8 +8,7 @@ import (
 )
 
 // Schedule returns the parties of a round: counted from 0, increasing, at least one. Rounds
-// count from 1. A schedule is public and a pure function, so that a run may be resumed at
-// any round. Nil is every party in every round.
+// count from 1. A schedule is public and a pure function.
 type Schedule func(round int) []int
 
 // Asynchronous is the order of arrival in [Workshop]: one party a round, drawn from a
@@ -40,28 +39,4 @@ func uniform(seed [32]byte, round, place int) float64 {
 	b := binary.LittleEndian.AppendUint64(seed[:], uint64(round))
 	h := sha256.Sum256(binary.LittleEndian.AppendUint64(b, uint64(place)))
 	return float64(binary.LittleEndian.Uint64(h[:])>>11) * 0x1p-53
-}
-
-// of returns the round's parties, checked.
-func (s Schedule) of(round, parties int) ([]int, error) {
-	if s == nil {
-		all := make([]int, parties)
-		for i := range all {
-			all[i] = i
-		}
-		return all, nil
-	}
-	set := s(round)
-	last := -1
-	for _, i := range set {
-		if i <= last || i >= parties {
-			return nil, fmt.Errorf("%w: the schedule's round %d is %v, with %d parties", ErrConfig, round,
-				set, parties)
-		}
-		last = i
-	}
-	if len(set) == 0 {
-		return nil, fmt.Errorf("%w: the schedule's round %d is empty", ErrConfig, round)
-	}
-	return set, nil
 }
