@@ -31,7 +31,7 @@ func (n *Node) forgetChannels() {
 
 // opened accepts the channel that a party opens. Only the first Open counts: another one would
 // change keys under contributions already received.
-func (n *Node) opened(e *protocol.Envelope, m *protocol.Open, data []byte) error {
+func (n *Node) opened(e *protocol.Envelope, m *protocol.Open) error {
 	if m.To != n.self || !n.s.Plan.Is(e.From, protocol.RoleParty) {
 		return fmt.Errorf("%w: an open from %s is not for this node", protocol.ErrUnknown, n.s.Name(e.From))
 	}

@@ -241,7 +241,7 @@ func (n *Node) message(data []byte) (*protocol.Envelope, error) {
 	case *protocol.Key:
 		return e, n.aggregatorKey(e, m)
 	case *protocol.Open:
-		return e, n.opened(e, m, data)
+		return e, n.opened(e, m)
 	case *protocol.Round:
 		return e, n.openRound(m, data)
 	case *protocol.Contribution:

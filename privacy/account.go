@@ -91,7 +91,7 @@ func plainGaussian(q Query, d float64) (Answer, error) {
 		a.Epsilon = zcdpEpsilon(up(mu*mu/2), q.Delta)
 	case AccountantRDP:
 		curve := func(x float64) float64 { return up(x * mu * mu / 2) }
-		a.Epsilon, _ = curveEpsilon(curve, defaultOrders(), q.Delta)
+		a.Epsilon = curveEpsilon(curve, defaultOrders(), q.Delta)
 	case accountantMoments:
 		a.Epsilon, _ = MomentsEpsilon(q.Sigma/d, 1, q.Steps, q.Delta, 32)
 	case accountantPLD:
@@ -117,10 +117,10 @@ func sampledGaussian(q Query, d float64) (Answer, error) {
 		return Answer{Epsilon: e, Accountant: accountantPLD}, err
 	case q.Accountant == AccountantRDP && poisson:
 		curve := func(x float64) float64 { return steps * sampledRenyi(q.Sigma/d, q.Rate, x) }
-		a.Epsilon, _ = curveEpsilon(curve, defaultOrders(), q.Delta)
+		a.Epsilon = curveEpsilon(curve, defaultOrders(), q.Delta)
 	case q.Accountant == AccountantRDP && q.Sampling == SamplingFixed && q.Relation == ReplaceOne:
 		curve := func(x float64) float64 { return steps * fixedRenyi(plain, q.Rate, int(x)) }
-		a.Epsilon, _ = curveEpsilon(curve, wholeOrders(), q.Delta)
+		a.Epsilon = curveEpsilon(curve, wholeOrders(), q.Delta)
 	case q.Accountant == accountantMoments && poisson:
 		a.Epsilon, _ = MomentsEpsilon(q.Sigma/d, q.Rate, q.Steps, q.Delta, 32)
 	default:
@@ -160,7 +160,7 @@ func discreteGaussian(q Query, d float64) (Answer, error) {
 		a.Epsilon = g.zcdp(q.Delta)
 	case AccountantRDP:
 		r := float64(q.Steps) * g[0].rho(g[0].variance())
-		a.Epsilon, _ = curveEpsilon(func(x float64) float64 { return up(x * r) }, defaultOrders(), q.Delta)
+		a.Epsilon = curveEpsilon(func(x float64) float64 { return up(x * r) }, defaultOrders(), q.Delta)
 	default:
 		return a, unproven(q)
 	}
@@ -223,7 +223,7 @@ func genericRenyi(q Query, curve func(float64) float64) (Answer, error) {
 	default:
 		return Answer{}, unproven(q)
 	}
-	e, _ := curveEpsilon(func(x float64) float64 { return steps * amplify(x) }, wholeOrders(), q.Delta)
+	e := curveEpsilon(func(x float64) float64 { return steps * amplify(x) }, wholeOrders(), q.Delta)
 	return Answer{Epsilon: e, Accountant: AccountantRDP}, nil
 }
 

@@ -237,7 +237,7 @@ func TestSigmaIsRoundedDown(t *testing.T) {
 	const d, delta, steps = 3, 1e-6, 7
 	for _, v := range []float64{30, 75, 1000, 12345, 1<<20 + 7} {
 		exact := grouped{sums{d, v, 1, 2, steps}}
-		rdp, _ := curveEpsilon(func(a float64) float64 { return up(a * steps * exact[0].rho(v)) },
+		rdp := curveEpsilon(func(a float64) float64 { return up(a * steps * exact[0].rho(v)) },
 			defaultOrders(), delta)
 		for name, least := range map[string]float64{accountantZCDP: exact.zcdp(delta), AccountantRDP: rdp} {
 			a, err := Account(Query{Mechanism: DiscreteGaussian, Sigma: math.Sqrt(v), Sensitivity: d, Dim: 2,

@@ -121,8 +121,7 @@ func (g grouped) zcdp(delta float64) float64 {
 	if math.IsInf(total.low+total.high, 1) {
 		return math.Inf(1)
 	}
-	e, _ := bestOrder(delta, func(a float64) float64 {
+	return bestOrder(delta, func(a float64) float64 {
 		return up(a*rho + a/(a-1)*total.high + total.low)
 	})
-	return e
 }

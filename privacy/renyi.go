@@ -14,20 +14,18 @@ func renyiEpsilon(alpha, divergence, delta float64) float64 {
 // zcdpEpsilon converts rho-zCDP, D_alpha <= rho alpha for all alpha > 1, to
 // epsilon at delta with the best order.
 func zcdpEpsilon(rho, delta float64) float64 {
-	e, _ := bestOrder(delta, func(alpha float64) float64 { return up(alpha * rho) })
-	return e
+	return bestOrder(delta, func(alpha float64) float64 { return up(alpha * rho) })
 }
 
 // bestOrder minimises renyiEpsilon over orders in 1 + [e^-9, e^14] by golden section on
 // ln(alpha - 1). The objective is unimodal if the divergence is linear in alpha; otherwise any local
 // minimum is a valid bound.
-func bestOrder(delta float64, divergence func(alpha float64) float64) (epsilon, alpha float64) {
+func bestOrder(delta float64, divergence func(alpha float64) float64) float64 {
 	at := func(u float64) float64 {
 		a := 1 + math.Exp(u)
 		return renyiEpsilon(a, divergence(a), delta)
 	}
-	u := minimise(-9, 14, at)
-	return at(u), 1 + math.Exp(u)
+	return at(minimise(-9, 14, at))
 }
 
 // minimise is golden-section search with a tolerance of about 1e-7 of the bracket.

@@ -96,17 +96,15 @@ func defaultOrders() []float64 {
 	return orders
 }
 
-// curveEpsilon returns the least renyiEpsilon over the given orders, all above 1, and its order.
-func curveEpsilon(
-	curve func(alpha float64) float64, orders []float64, delta float64,
-) (epsilon, order float64) {
-	epsilon = math.Inf(1)
+// curveEpsilon returns the least renyiEpsilon over the given orders, all above 1.
+func curveEpsilon(curve func(alpha float64) float64, orders []float64, delta float64) float64 {
+	epsilon := math.Inf(1)
 	for _, a := range orders {
 		if e := renyiEpsilon(a, curve(a), delta); e < epsilon {
-			epsilon, order = e, a
+			epsilon = e
 		}
 	}
-	return epsilon, order
+	return epsilon
 }
 
 // MomentsEpsilon is the moments accountant of [Thesis], Eqs. 2.7-2.17, after [ACG16],

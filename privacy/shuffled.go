@@ -201,7 +201,7 @@ func (q ShuffleQuery) renyi() (float64, error) {
 	for order := 2.0; order <= 256; order++ {
 		orders = append(orders, order)
 	}
-	e, _ := curveEpsilon(curve, orders, q.Delta)
+	e := curveEpsilon(curve, orders, q.Delta)
 	return e, nil
 }
 

@@ -12,7 +12,7 @@ import (
 const patience = 2 * time.Second
 
 // ownWords leaves out what a member itself signed: a liar's machine would stop at it.
-func ownWords(r *record, member uint32, data []byte) bool {
+func ownWords(member uint32, data []byte) bool {
 	e, err := protocol.UnmarshalEnvelope(data)
 	return err != nil || e.From != member
 }
@@ -52,7 +52,7 @@ func emptyLists(last uint32) staging {
 			})
 		},
 		hears: func(r *record, member uint32, data []byte) bool {
-			return member != r.session.Plan.Compute(0) || ownWords(r, member, data)
+			return member != r.session.Plan.Compute(0) || ownWords(member, data)
 		}}
 }
 

@@ -65,7 +65,7 @@ func (l *liars) says(r *record, m message) []message {
 func (l *liars) hears(r *record, member uint32, data []byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !l.member(r, member) || ownWords(r, member, data)
+	return !l.member(r, member) || ownWords(member, data)
 }
 
 // lying runs sessions on the target's terms in which all members of the coalition lie, and returns what

@@ -232,14 +232,13 @@ func (s *stream) batches(size int, f func(lo, hi int) error) error {
 }
 
 // phase runs f alone and adds its cost to a phase.
-func (s *stream) phase(role, name string, inRound bool, members int, f func() error) (*Phase, error) {
+func (s *stream) phase(role, name string, inRound bool, members int, f func() error) error {
 	if err := s.interrupted(); err != nil {
-		return nil, err
+		return err
 	}
 	c, err := Measure(f)
-	p := s.meter.phase(role, name, inRound, members)
-	p.add(c)
-	return p, err
+	s.meter.phase(role, name, inRound, members).add(c)
+	return err
 }
 
 // nodesAndAggregator runs f for every compute node and the aggregator, on all workers,

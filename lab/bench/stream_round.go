@@ -15,7 +15,7 @@ func (s *stream) contributions() error {
 	for _, n := range s.nodes {
 		enqueue(n, [][]byte{s.round})
 	}
-	if _, err := s.phase("compute", "add", true, s.cfg.Computes,
+	if err := s.phase("compute", "add", true, s.cfg.Computes,
 		func() error { return s.eachNode((*node).deliver) }); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (s *stream) restart(lo, hi int) ([]*actor, error) {
 	for len(s.verifiers) < len(parties) {
 		s.verifiers = append(s.verifiers, new(verifier))
 	}
-	_, err := s.phase("party", "restart", false, s.cfg.Parties, func() error {
+	err := s.phase("party", "restart", false, s.cfg.Parties, func() error {
 		return parallel(s.cfg.Workers, hi-lo, func(i int) (err error) {
 			if parties[i], err = s.party(lo+i, s.parked[lo+i], 0, s.verifiers[i]); err != nil {
 				return err
@@ -96,14 +96,14 @@ func (s *stream) share(parties []*actor) error {
 	for len(s.updates) < len(parties) {
 		s.updates = append(s.updates, make([]int64, s.cfg.Dim))
 	}
-	_, err := s.phase("party", "encode", true, s.cfg.Parties, func() error {
+	err := s.phase("party", "encode", true, s.cfg.Parties, func() error {
 		return parallel(s.cfg.Workers, len(parties),
 			func(i int) error { return s.w.rows.encodeTo(s.updates[i], int(parties[i].index)) })
 	})
 	if err != nil {
 		return err
 	}
-	_, err = s.phase("party", "share", true, s.cfg.Parties, func() error {
+	err = s.phase("party", "share", true, s.cfg.Parties, func() error {
 		return parallel(s.cfg.Workers, len(parties), func(i int) error {
 			p := parties[i]
 			if err := p.step(protocol.Delivery{Data: s.round}); err != nil {
@@ -122,7 +122,7 @@ func (s *stream) share(parties []*actor) error {
 // openChunks lets the nodes open the explicit shares and add them; the manifests of
 // them stay in the inboxes.
 func (s *stream) openChunks() error {
-	_, err := s.phase("compute", "open", true, s.cfg.Computes,
+	err := s.phase("compute", "open", true, s.cfg.Computes,
 		func() error { return s.eachNode((*node).open) })
 	return err
 }
@@ -182,7 +182,7 @@ func (s *stream) agreement() error {
 			}
 		}
 	}
-	_, err := s.phase("aggregator", "combine", true, 1, s.agg.deliver)
+	err := s.phase("aggregator", "combine", true, 1, s.agg.deliver)
 	if err != nil {
 		return err
 	}
@@ -228,11 +228,11 @@ func (s *stream) exchange(about string) error {
 	for _, messages := range sent {
 		s.agg.inbox = append(s.agg.inbox, messages...)
 	}
-	if _, err := s.phase("compute", "agree", true, s.cfg.Computes,
+	if err := s.phase("compute", "agree", true, s.cfg.Computes,
 		func() error { return s.eachNode((*node).deliver) }); err != nil {
 		return err
 	}
-	_, err := s.phase("aggregator", "combine", true, 1, s.agg.deliver)
+	err := s.phase("aggregator", "combine", true, 1, s.agg.deliver)
 	return err
 }
 
@@ -242,7 +242,7 @@ func (s *stream) settling() error {
 	for _, n := range s.nodes {
 		enqueue(n, s.resultHead)
 	}
-	if _, err := s.phase("compute", "close", false, s.cfg.Computes,
+	if err := s.phase("compute", "close", false, s.cfg.Computes,
 		func() error { return s.eachNode((*node).deliver) }); err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (s *stream) settling() error {
 			return append(append([][]byte(nil), s.resultHead...), s.result...)
 		}},
 	} {
-		_, err := s.phase("party", f.phase, false, len(s.settlers), func() error {
+		err := s.phase("party", f.phase, false, len(s.settlers), func() error {
 			return parallel(s.cfg.Workers, len(s.settlers), func(i int) error {
 				for _, m := range f.about(s.settlers[i]) {
 					if err := s.settlers[i].step(protocol.Delivery{Data: m}); err != nil {
@@ -285,7 +285,7 @@ func (s *stream) confirms() error {
 			}
 		}
 	}
-	if _, err := s.phase("aggregator", "confirm", false, 1, s.agg.deliver); err != nil {
+	if err := s.phase("aggregator", "confirm", false, 1, s.agg.deliver); err != nil {
 		return err
 	}
 	for _, o := range s.agg.sent() {

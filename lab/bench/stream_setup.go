@@ -11,13 +11,13 @@ import (
 // publishKeys starts the nodes and the aggregator: each makes its key for the
 // plan; then the nodes set up their channels to the aggregator.
 func (s *stream) publishKeys() error {
-	_, err := s.phase("compute", "keys", false, s.cfg.Computes, func() error {
+	err := s.phase("compute", "keys", false, s.cfg.Computes, func() error {
 		return s.eachNode(func(n *node) error { return n.step(protocol.Start{}) })
 	})
 	if err != nil {
 		return err
 	}
-	_, err = s.phase("aggregator", "keys", false, 1, func() error { return s.agg.step(protocol.Start{}) })
+	err = s.phase("aggregator", "keys", false, 1, func() error { return s.agg.step(protocol.Start{}) })
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (s *stream) publishKeys() error {
 		enqueue(n, aggKey)
 	}
 	s.keys = append(s.keys, aggKey...)
-	_, err = s.phase("compute", "keys", false, s.cfg.Computes,
+	err = s.phase("compute", "keys", false, s.cfg.Computes,
 		func() error { return s.eachNode((*node).deliver) })
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (s *stream) publishKeys() error {
 	for _, n := range s.nodes {
 		s.agg.inbox = append(s.agg.inbox, only(n.sent(), "open")...)
 	}
-	_, err = s.phase("aggregator", "channels", false, 1, s.agg.deliver)
+	err = s.phase("aggregator", "channels", false, 1, s.agg.deliver)
 	return err
 }
 
@@ -61,7 +61,7 @@ func (s *stream) channels() error {
 
 func (s *stream) channelsOf(lo, hi int) error {
 	parties := make([]*actor, hi-lo)
-	_, err := s.phase("party", "channels", false, s.cfg.Parties, func() error {
+	err := s.phase("party", "channels", false, s.cfg.Parties, func() error {
 		return parallel(s.cfg.Workers, hi-lo, func(i int) (err error) {
 			batch := protocol.NewBatch(s.w.session, rand.Reader)
 			if parties[i], err = s.party(lo+i, nil, -1, batch); err != nil {
@@ -99,7 +99,7 @@ func (s *stream) routePhase(parties []*actor, inRound bool, most *int64) {
 		name = "channels"
 	}
 	// fails only when it is interrupted, and then so does the next
-	_, _ = s.phase("memory", name, inRound, 1, func() error {
+	_ = s.phase("memory", name, inRound, 1, func() error {
 		s.route(parties, most)
 		return nil
 	})
@@ -155,7 +155,7 @@ func (s *stream) groups(parties []*actor) error {
 			s.round = o.Data
 		}
 	}
-	_, err := s.phase("party", "channels", false, s.cfg.Parties, func() error {
+	err := s.phase("party", "channels", false, s.cfg.Parties, func() error {
 		return parallel(s.cfg.Workers, len(parties), func(i int) error {
 			return parties[i].step(protocol.Delivery{Data: answers[i]})
 		})

@@ -38,7 +38,6 @@ func Gaussian(sd float64) Slope { return Slope{math.Sqrt(1+sd*sd) / (sd * sd), 1
 type Steps struct {
 	Steps          int
 	Rate           float64 // of a step
-	SampleRate     float64
 	Clip           float64
 	SDUnit         float64
 	Damping, Decay float64
@@ -72,7 +71,7 @@ const (
 // bounds it, and the unit of the log standard deviations makes their part of a vector as long
 // as the means' part.
 func (f Facts) Optimisation(like Slope, rate float64, once bool) Steps {
-	s := Steps{Steps: 5, Rate: stepsRate, SampleRate: rate, Damping: 0.5, Decay: 0.1}
+	s := Steps{Steps: 5, Rate: stepsRate, Damping: 0.5, Decay: 0.1}
 	if once {
 		s.Steps *= 4
 		s.Damping = 1
@@ -153,7 +152,7 @@ const (
 // ones are of use where the noise allows a wider clip. A committee's members each go all of the
 // way with their own records, and are averaged.
 func (f Facts) NetworkSteps(sample float64, once bool) Steps {
-	s := Steps{Steps: 5, SampleRate: sample, Damping: 0.3, Decay: 0.05, SDUnit: 0.1, Floor: f.prior()}
+	s := Steps{Steps: 5, Damping: 0.3, Decay: 0.05, SDUnit: 0.1, Floor: f.prior()}
 	records := float64(f.AssumedRecords())
 	noise := f.Noise / sample
 	f.Rounds = cmp.Or(f.Rounds, leastRounds)
@@ -207,7 +206,7 @@ func (f Facts) metric(s *Steps, like Slope, floor float64) {
 
 // Climb is the setting for natural-gradient steps of global inference on samples of rate sample.
 func (f Facts) Climb(sample float64) (s Steps, initialSD float64) {
-	s = Steps{Rate: 0.2, Decay: 0.1, SampleRate: sample}
+	s = Steps{Rate: 0.2, Decay: 0.1}
 	f.metric(&s, Logit(), f.keptFloor(Logit(), sample, climbKept))
 	return s, round3(1 / math.Sqrt(s.Start))
 }

@@ -28,18 +28,18 @@ func (h hmc) query(g *geometry, s *state) (Query, error) {
 	if h.phase(s) <= h.cfg.Leapfrogs {
 		return Query{kind: gradient, factor: g.factor, from: [][]float64{theta}, bound: g.bound}, nil
 	}
-	_, length := h.path(g, s)
+	length := h.path(g, s)
 	return Query{kind: ratios, from: [][]float64{reals(s.first)}, to: [][]float64{theta},
 		bound: float64(g.bound * length)}, nil
 }
 
-// path is the way from the first position to the last and its length in phi, at least a
+// path is the length of the way from the first position to the last in phi, at least a
 // little above 0.
-func (h hmc) path(g *geometry, s *state) (step []float64, length float64) {
-	step = reals(s.theta[0])
+func (h hmc) path(g *geometry, s *state) float64 {
+	step := reals(s.theta[0])
 	add(step, -1, reals(s.first))
 	step = g.factor.mulT(step)
-	return step, max(0x1p-20, math.Sqrt(dot(step, step)))
+	return max(0x1p-20, math.Sqrt(dot(step, step)))
 }
 
 func (h hmc) fold(g *geometry, s *state, sum []int64) error {
@@ -80,7 +80,7 @@ func (h hmc) test(g *geometry, s *state, sum []int64) error {
 	if err != nil {
 		return err
 	}
-	_, length := h.path(g, s)
+	length := h.path(g, s)
 	sd := float64(h.noise(g) * length)
 	momentum := reals(s.second)
 	noisy := float64(float64(float64(h.cfg.Temper*g.unit())*length)*float64(sum[0])) +

@@ -74,7 +74,7 @@ func newNetwork(s Settings, x, y []float64) *neural {
 
 func networkKind() Kind {
 	return Kind{
-		Binary: true, Iterative: true, Tempered: true, Natural: true, PerRecord: true,
+		Binary: true, Tempered: true, Natural: true, PerRecord: true,
 		Check: func(s Settings, bad BadField) {
 			checkMeanField("bnn", s, bad)
 			checkOwn("bnn", s, bad)

@@ -33,8 +33,6 @@ type Settings struct {
 type Kind struct {
 	// Binary: targets are 0 or 1; otherwise they are any finite number.
 	Binary bool
-	// Iterative: the model uses Steps and LearningRate.
-	Iterative bool
 	// Tempered: Update honours Copies, which local averaging needs.
 	Tempered bool
 	// Natural: Update can take natural-gradient steps.
@@ -78,7 +76,7 @@ func Names() []string { return []string{"logistic", "linear", "bnn", "external"}
 
 func logisticKind() Kind {
 	return Kind{
-		Binary: true, Iterative: true, Tempered: true, Natural: true, PerRecord: true,
+		Binary: true, Tempered: true, Natural: true, PerRecord: true,
 		Check: func(s Settings, bad BadField) {
 			checkMeanField("logistic", s, bad)
 			checkFlat("logistic", s, bad)

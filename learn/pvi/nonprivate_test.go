@@ -18,7 +18,7 @@ import (
 // data ten parties settle with 0.2 and diverge with 1).
 func (c Config) nonPrivate(parties int) Config {
 	var fit Fit
-	if c.kind().Iterative {
+	if c.Model != bayes.Linear {
 		p := c.params()
 		fit = Fit{Steps: max(p.Steps, 50), LearningRate: min(p.LearningRate, 0.02)}
 	}

@@ -29,7 +29,7 @@ var quantiles = []struct {
 // noise on every coordinate, in grid units; level is the probability of the intervals.
 // Everything is post-processing of the sum: it costs no privacy.
 func (l *Layout) Estimate(sum []int64, variance, level float64) []Row {
-	e := &estimator{l: l, z: math.Sqrt2 * math.Erfinv(level), values: make([]float64, len(sum))}
+	e := &estimator{z: math.Sqrt2 * math.Erfinv(level), values: make([]float64, len(sum))}
 	one := math.Ldexp(1, int(l.cfg.FracBits))
 	e.sigma = math.Sqrt(variance) / one
 	for i, v := range sum {
@@ -53,7 +53,6 @@ func (l *Layout) Estimate(sum []int64, variance, level float64) []Row {
 }
 
 type estimator struct {
-	l      *Layout
 	z      float64
 	sigma  float64 // of the noise on a count
 	values []float64
@@ -178,32 +177,4 @@ func monotone(v []float64) []float64 {
 		up[k] = math.Max((up[k]+least)/2, 0)
 	}
 	return up
-}
-
-// names are the coordinates, for files.
-func (l *Layout) names() []string {
-	names := make([]string, 0, l.dim)
-	for k := range l.items {
-		i := &l.items[k]
-		prefixes := []string{i.name}
-		if i.group != nil {
-			prefixes = nil
-			for _, g := range i.group.levels {
-				prefixes = append(prefixes, i.group.name+"="+g+", "+i.name)
-			}
-		}
-		for _, p := range prefixes {
-			switch i.kind {
-			case "total":
-				names = append(names, p)
-			case "moments":
-				names = append(names, p+": sum", p+": sum of squares")
-			default:
-				for _, level := range i.levels() {
-					names = append(names, p+"="+level)
-				}
-			}
-		}
-	}
-	return names
 }

@@ -101,7 +101,7 @@ const momentCells = 1 << 15
 // Listed returns a pair that dominates one round without sampling, for its moments: outputs are listed down
 // to a mass about tail, and divided over the ends of cells of losses. What is left out is at infinite loss.
 func (r Round) Listed(tail float64) (*pld.Lattice, error) {
-	m := r.mixture(above, 1, tail)
+	m := r.mixture(1, tail)
 	if n := m.atoms(); n > maxParts {
 		return nil, fmt.Errorf("%w: %d outputs, more than %d", ErrRound, n, maxParts)
 	}

@@ -45,7 +45,7 @@ func (r Round) upperOnce(delta, tail float64, coarse bool) (float64, error) {
 	if r.continuous() {
 		return r.reportsOnce(delta, tail, r.rate(), coarse), nil
 	}
-	m := r.mixture(above, r.rate(), tail)
+	m := r.mixture(r.rate(), tail)
 	if m.atoms() <= maxAtoms {
 		l := m.exact()
 		if len(l.Atoms) == 0 {

@@ -69,7 +69,7 @@ func (r Round) deltaOnce(epsilon, tail float64, rough bool) (float64, error) {
 		}
 		return d, nil
 	}
-	m := r.mixture(above, r.rate(), tail)
+	m := r.mixture(r.rate(), tail)
 	if m.atoms() <= maxAtoms {
 		_, hi := m.exact().Delta(epsilon)
 		return hi, nil

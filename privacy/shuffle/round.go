@@ -162,7 +162,7 @@ func (r Round) dominating(tail float64, points int) (*pld.Lattice, error) {
 		if r.continuous() {
 			return r.dominatingReports(tail, rate, min(points, reportPoints)), nil
 		}
-		m := r.mixture(above, rate, tail)
+		m := r.mixture(rate, tail)
 		m.points = points
 		return m.lattice()
 	}, tail)
@@ -201,9 +201,9 @@ func (r Round) symmetric() bool {
 }
 
 // mixture returns the pair of a discrete round for one size of the sample.
-func (r Round) mixture(v side, rate, tail float64) mixture {
-	m := mixture{side: v, rate: rate, cut: tail}
-	m.all, m.lost = r.tosses(v, tail)
+func (r Round) mixture(rate, tail float64) mixture {
+	m := mixture{side: above, rate: rate, cut: tail}
+	m.all, m.lost = r.tosses(above, tail)
 	return m
 }
 

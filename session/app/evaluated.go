@@ -146,7 +146,6 @@ func (e evaluated) join(c PartyConfig, a Spec, learner func(PartyConfig) (Party,
 	if all.Party, err = learner(c); err != nil {
 		return nil, err
 	}
-	all.dim = innerDim(a)
 	all.u, err = unitOf(a)
 	return all, err
 }
@@ -158,7 +157,6 @@ type scoredParty struct {
 	exporter
 	held   bayes.Data
 	target evaluate.Target
-	dim    int
 	u      int64
 }
 
@@ -250,11 +248,6 @@ type inner interface {
 	evaluation() evaluated
 	innerSize() (dim int, fracBits uint8)
 	innerMechanism() (pvi.Mechanism, error)
-}
-
-func innerDim(a Spec) int {
-	dim, _ := a.(inner).innerSize()
-	return dim
 }
 
 func unitOf(a Spec) (int64, error) {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"choir/crypto/identity"
 	"choir/host"
 	"choir/internal/disk"
 	"choir/protocol"
@@ -54,7 +53,6 @@ type preflight struct {
 	limit   time.Duration // for reaching the broker, if timing.connect is no shorter
 	signed  *protocol.SignedPlan
 	session protocol.BoundPlan
-	key     *identity.PrivateKey
 	member  *Member // nil: plan or key are wrong
 	role    protocol.Role
 }
@@ -138,7 +136,7 @@ func (p *preflight) checkKey() {
 			"configure the key whose card is in the plan")
 		return
 	}
-	p.key, p.role = key, p.signed.Plan.Members[index].Role
+	p.role = p.signed.Plan.Members[index].Role
 	p.Member, p.Role = p.session.Name(index), p.role.String()
 	p.member = &Member{Config: p.config, Signed: p.signed, Session: p.session, Index: index, Key: key,
 		Log: slog.New(slog.DiscardHandler)}

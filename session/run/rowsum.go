@@ -29,7 +29,6 @@ type RowSum struct {
 
 // Summed is the result of a RowSum.
 type Summed struct {
-	Plan     protocol.PlanID
 	Units    []int64 // the sum in units of 2^-FracBits
 	FracBits uint8
 	Seconds  float64
@@ -64,7 +63,7 @@ func (r *RowSum) Run(ctx context.Context) (*Summed, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Summed{Plan: p.ID(), Units: rep.Model, FracBits: bits, Seconds: rep.Seconds}
+	out := &Summed{Units: rep.Model, FracBits: bits, Seconds: rep.Seconds}
 	if r.Mix {
 		out.Reports = rep.Reports[0]
 	}

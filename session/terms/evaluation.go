@@ -35,7 +35,7 @@ func (e *EvaluationConfig) with(s section, t Terms, schema *dataset.Schema) (app
 	if e == nil {
 		return s.spec(t, schema)
 	}
-	c := e.config(t, schema)
+	c := e.config(schema)
 	if t.Rounds == 1 {
 		return nil, 0, fmt.Errorf("evaluation: rounds is 1, want 2 or more: one to learn and one to evaluate")
 	}
@@ -82,7 +82,7 @@ func (e *EvaluationConfig) with(s section, t Terms, schema *dataset.Schema) (app
 }
 
 // config has all but every.
-func (e *EvaluationConfig) config(t Terms, schema *dataset.Schema) evaluate.Config {
+func (e *EvaluationConfig) config(schema *dataset.Schema) evaluate.Config {
 	c := evaluate.Config{Every: e.Every, HeldOut: orElse(e.HeldOut, 0.2), Bins: orElse(e.Bins, 5),
 		Low: -3, High: 0, Records: orElse(e.Records, evaluate.MaxRecords), Seed: e.Seed}
 	if !schema.Classification() {

@@ -100,7 +100,7 @@ func (p protocol8020) names() []string {
 // choose runs the seeds of one choice on one split.
 func (p protocol8020) choose(ctx context.Context, o study.Options, r *study.Result, c choice,
 	s split) (found, error) {
-	f := found{split: s, method: method{name: c.name + ", setting chosen in private", settings: c.settings}}
+	f := found{method: method{name: c.name + ", setting chosen in private", settings: c.settings}}
 	var picked []string
 	right := 0
 	for _, seed := range o.Each() {

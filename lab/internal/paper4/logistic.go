@@ -61,7 +61,6 @@ func ten() comparison {
 // found is what one method gave on one split, by seed.
 type found struct {
 	method method
-	split  split
 	traces []*trace
 }
 
@@ -129,7 +128,7 @@ func (c comparison) names() (all []string) {
 
 // learn runs the seeds of one method on one split.
 func (c comparison) learn(ctx context.Context, o study.Options, m method, s split) (found, error) {
-	f := found{method: m, split: s}
+	f := found{method: m}
 	for _, seed := range o.Each() {
 		data, err := c.data(o, s, uint64(seed))
 		if err != nil {

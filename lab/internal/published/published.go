@@ -76,6 +76,3 @@ func (n *Numbers) Curve(where, method string, m study.Measure) *study.Curve {
 	}
 	return nil
 }
-
-// sources cites the papers.
-func (n *Numbers) sources() []string { return n.doc.Sources }

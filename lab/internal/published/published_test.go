@@ -50,8 +50,8 @@ func TestNumbers(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) < 100 || len(n.doc.Curves) < 40 || len(n.sources()) != 3 {
-		t.Errorf("%d figures, %d curves, %d sources", len(seen), len(n.doc.Curves), len(n.sources()))
+	if len(seen) < 100 || len(n.doc.Curves) < 40 || len(n.doc.Sources) != 3 {
+		t.Errorf("%d figures, %d curves, %d sources", len(seen), len(n.doc.Curves), len(n.doc.Sources))
 	}
 	if f := n.Figure("B", "DP-PVI, epsilon 0.75", study.LogLikelihood); f == nil || f.Value != -0.3332 {
 		t.Errorf("%+v", f)

@@ -49,7 +49,7 @@ func SchemaOf(t testing.TB, features int, classes bool) json.RawMessage {
 // appCases has every application, and DP-PVI with joint noise, with local noise on
 // shards and with noisy steps.
 func AppCases(t *testing.T) map[string]AppCase {
-	classes, lines := randomParts(3, 40, 4, true), randomParts(3, 40, 4, false)
+	classes, lines := randomParts(true), randomParts(false)
 	thirds := []float64{0.25, 0.25, 0.5}
 	virtual := pvi.Config{
 		Model: bayes.Logistic, Family: gauss.MeanField,

@@ -36,12 +36,14 @@ func LearningCases() map[string]learningCase {
 		NoiseSD: 0.5,
 	}
 	return map[string]learningCase{
-		"logistic": {logistic, randomParts(3, 40, 4, true)},
-		"linear":   {linear, randomParts(3, 40, 4, false)},
+		"logistic": {logistic, randomParts(true)},
+		"linear":   {linear, randomParts(false)},
 	}
 }
 
-func randomParts(parties, rows, features int, classes bool) []bayes.Data {
+// randomParts are the records of three parties, 40 and more, of four columns.
+func randomParts(classes bool) []bayes.Data {
+	const parties, rows, features = 3, 40, 4
 	rng := mathrand.New(mathrand.NewPCG(3, 4))
 	parts := make([]bayes.Data, parties)
 	for i := range parts {
