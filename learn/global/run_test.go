@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"choir/learn/pvi"
+	"choir/learn/internal/trusted"
 )
 
 // run drives learners for a number of rounds with a plain sum in place of a secret one: the
@@ -26,6 +26,6 @@ func run(ctx context.Context, cfg Config, learners []*Learner, coins func(party 
 		p, err := learners[party].Propose(ctx, round, raw, coins(party))
 		return p.Update, err
 	}
-	return pvi.Trusted{Dim: cfg.Dim(), Parties: len(learners), Propose: propose, Noise: noise,
+	return trusted.Run{Dim: cfg.Dim(), Parties: len(learners), Propose: propose, Noise: noise,
 		Fold: cfg.Fold}.Rounds(cfg.Initial(), rounds)
 }

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"choir/learn/bayes"
-	"choir/learn/pvi"
+	"choir/learn/internal/trusted"
 )
 
 // classes are n rows over d features, the first a bias, with labels from a logistic model of
@@ -317,7 +317,7 @@ func TestPartiesDontMatter(t *testing.T) {
 			}
 			run := func(parts ...bayes.Data) []int64 {
 				all := learners(t, cfg, public, parts...)
-				raw, err := pvi.Trusted{Dim: cfg.Dim(), Parties: len(parts), Fold: check,
+				raw, err := trusted.Run{Dim: cfg.Dim(), Parties: len(parts), Fold: check,
 					Propose: func(_, i int, raw []int64) ([]int64, error) {
 						p, err := all[i].Propose(t.Context(), raw, nil)
 						return p.Update, err

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"choir/learn/pvi"
+	"choir/learn/internal/trusted"
 )
 
 // run drives learners for Config.Rounds rounds with a plain sum in place of a secret one: the
@@ -25,6 +25,6 @@ func run(ctx context.Context, cfg Config, public Public, learners []*Learner, co
 		p, err := learners[party].Propose(ctx, raw, from)
 		return p.Update, err
 	}
-	return pvi.Trusted{Dim: cfg.Dim(), Parties: len(learners), Propose: propose, Noise: noise,
+	return trusted.Run{Dim: cfg.Dim(), Parties: len(learners), Propose: propose, Noise: noise,
 		Fold: s.Fold}.Rounds(s.Initial(), cfg.Rounds)
 }

@@ -169,7 +169,7 @@ func TestLongTargets(t *testing.T) {
 			}
 			data.Y = append(data.Y, y)
 		}
-		raw, err := Run(t.Context(), cfg, learners(t, cfg, 0, data), func(_ int, sum []int64) error {
+		raw, err := run(t.Context(), cfg, learners(t, cfg, 0, data), func(_ int, sum []int64) error {
 			for i := range sum {
 				sum[i] += int64(noise * rng.NormFloat64())
 			}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"reflect"
-	"slices"
 
 	"choir/crypto/fixedpoint"
 	"choir/learn/pvi"
@@ -65,13 +63,6 @@ type Config struct {
 	FracBits   uint8 `json:"frac_bits"`   // f: scaled values are multiples of 2^-f, products of 2^-2f
 	Records    int64 `json:"records"`     // declared number of all parties' records, for means
 	MaxRecords int64 `json:"max_records"` // most records of one party; more are rejected
-}
-
-// equal reports whether two configurations are the same.
-func (c Config) equal(o Config) bool {
-	same := slices.Equal(c.Bounds, o.Bounds) && slices.Equal(c.Levels, o.Levels)
-	c.Bounds, o.Bounds, c.Levels, o.Levels = nil, nil, nil, nil
-	return same && reflect.DeepEqual(c, o)
 }
 
 // Validate returns an error that names every field that is out of range or contradicts

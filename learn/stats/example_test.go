@@ -19,15 +19,21 @@ func Example() {
 		{X: []float64{0, 1, 1, 1}, Y: []float64{1, 3}}, // y = 2 x + 1, the last column is the bias
 		{X: []float64{2, 1, 3, 1}, Y: []float64{5, 7}},
 	}
-	var learners []*stats.Learner
+	sum := make([]int64, cfg.Dim())
 	for _, d := range parts {
 		l, err := stats.NewLearner(cfg, d, 0)
 		if err != nil {
 			panic(err)
 		}
-		learners = append(learners, l)
+		p, err := l.Propose(context.Background(), 1, cfg.Initial())
+		if err != nil {
+			panic(err)
+		}
+		for i, x := range p.Update {
+			sum[i] += x
+		}
 	}
-	state, err := stats.Run(context.Background(), cfg, learners, nil, 1)
+	state, err := cfg.Fold(1, cfg.Initial(), sum)
 	if err != nil {
 		panic(err)
 	}

@@ -38,7 +38,7 @@ func TestLevelsAreExact(t *testing.T) {
 		cfg := small()
 		cfg.Features, cfg.FracBits, cfg.Radius, cfg.Levels = levels+2, 16, 32, [][2]int{{1, 1 + levels}}
 		data, _ := levelled(mathrand.New(seeded(1)), 200, levels, without)
-		raw, err := Run(t.Context(), cfg, learners(t, cfg, 0, data.Split(4)...), nil, 1)
+		raw, err := run(t.Context(), cfg, learners(t, cfg, 0, data.Split(4)...), nil, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestLevelsUnderNoise(t *testing.T) {
 		rng := mathrand.New(seeded(byte(k), 3))
 		data, truth := levelled(rng, records, levels, 0)
 		raw := math.Ldexp(sd, 2*int(cfg.FracBits))
-		state, err := Run(t.Context(), cfg, learners(t, cfg, raw*raw, data), func(_ int, sum []int64) error {
+		state, err := run(t.Context(), cfg, learners(t, cfg, raw*raw, data), func(_ int, sum []int64) error {
 			for i := range sum {
 				sum[i] += int64(raw * rng.NormFloat64())
 			}

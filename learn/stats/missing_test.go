@@ -35,7 +35,7 @@ func TestMissing(t *testing.T) {
 		t.Fatalf("%d numbers are missing", missing)
 	}
 	of := func(d bayes.Data) (slope float64, filled []float64) {
-		raw, err := Run(t.Context(), cfg, learners(t, cfg, 0, d.Split(2)...), nil, 6)
+		raw, err := run(t.Context(), cfg, learners(t, cfg, 0, d.Split(2)...), nil, 6)
 		if err != nil {
 			t.Fatal(err)
 		}

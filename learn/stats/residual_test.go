@@ -15,7 +15,7 @@ func TestResidualsAreExact(t *testing.T) {
 	cfg.FracBits, cfg.ResidualFrom, cfg.Radius = 16, 2, 16
 	data := line(1, 200, 3)
 	want, precision := exact(data, 3, 1, 0.5)
-	raw, err := Run(t.Context(), cfg, learners(t, cfg, 0, data.Split(4)...), nil, 3)
+	raw, err := run(t.Context(), cfg, learners(t, cfg, 0, data.Split(4)...), nil, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestResidualsAreNarrow(t *testing.T) {
 			rng := mathrand.New(seeded(byte(k), 9))
 			data, truth := signal(rng, 1000, d)
 			sd := noise * math.Sqrt(rounds) * offDiagonal * math.Ldexp(1, 2*int(cfg.FracBits))
-			raw, err := Run(t.Context(), cfg, learners(t, cfg, sd*sd, data), func(_ int, sum []int64) error {
+			raw, err := run(t.Context(), cfg, learners(t, cfg, sd*sd, data), func(_ int, sum []int64) error {
 				for i := range sum {
 					sum[i] += int64(sd * rng.NormFloat64())
 				}

@@ -50,7 +50,7 @@ func TestExactPosterior(t *testing.T) {
 	data := line(1, 200, 3)
 	want, precision := exact(data, 3, 1, 0.5)
 	for _, rounds := range []int{1, 3} {
-		raw, err := Run(t.Context(), cfg, learners(t, cfg, 0, data.Split(4)...), nil, rounds)
+		raw, err := run(t.Context(), cfg, learners(t, cfg, 0, data.Split(4)...), nil, rounds)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestMomentRounds(t *testing.T) {
 		data.Y[i] += 1.5
 		data.X[3*i] -= 0.75
 	}
-	raw, err := Run(t.Context(), cfg, learners(t, cfg, 0, data.Split(2)...), nil, 3)
+	raw, err := run(t.Context(), cfg, learners(t, cfg, 0, data.Split(2)...), nil, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestNoiseIsAccountedFor(t *testing.T) {
 	cfg := small()
 	cfg.Radius = 2
 	data := line(4, 200, 3)
-	clean, err := Run(t.Context(), cfg, learners(t, cfg, 0, data), nil, 1)
+	clean, err := run(t.Context(), cfg, learners(t, cfg, 0, data), nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +316,7 @@ func TestNoiseIsAccountedFor(t *testing.T) {
 func TestEstimatedNoise(t *testing.T) {
 	cfg := small()
 	cfg.NoiseSD = 0
-	raw, err := Run(t.Context(), cfg, learners(t, cfg, 0, line(6, 2000, 3)), nil, 1)
+	raw, err := run(t.Context(), cfg, learners(t, cfg, 0, line(6, 2000, 3)), nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -477,7 +477,7 @@ func TestDrowned(t *testing.T) {
 	sd := 20 * 200 * float64(cfg.sensitivity())
 	others := 0
 	for range 40 {
-		raw, err := Run(t.Context(), cfg, learners(t, cfg, sd*sd, data), func(_ int, sum []int64) error {
+		raw, err := run(t.Context(), cfg, learners(t, cfg, sd*sd, data), func(_ int, sum []int64) error {
 			for i := range sum {
 				sum[i] += int64(sd * rng.NormFloat64())
 			}

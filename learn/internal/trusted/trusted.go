@@ -1,11 +1,11 @@
-package pvi
+// Package trusted runs an application of sums for tests with a plain sum in place of a secret
+// one: a trusted aggregator, with the arithmetic and the integers of a session.
+package trusted
 
 import "fmt"
 
-// Trusted is an application of sums with a plain sum in place of a secret one: a trusted
-// aggregator, with the arithmetic and the integers of a session. The applications of
-// packages global and stats run in it for references and tests.
-type Trusted struct {
+// Run is an application of sums.
+type Run struct {
 	Dim, Parties int
 	// Propose is a party's vector, counted from 0, in a round, counted from 1.
 	Propose func(round, party int, raw []int64) ([]int64, error)
@@ -16,7 +16,7 @@ type Trusted struct {
 }
 
 // Rounds starts from a public state and returns the one after that many rounds.
-func (t Trusted) Rounds(raw []int64, rounds int) ([]int64, error) {
+func (t Run) Rounds(raw []int64, rounds int) ([]int64, error) {
 	for round := 1; round <= rounds; round++ {
 		sum := make([]int64, t.Dim)
 		for party := range t.Parties {

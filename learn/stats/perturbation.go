@@ -1,34 +1,11 @@
 package stats
 
 import (
-	"context"
 	"fmt"
 
 	"choir/crypto/fixedpoint"
 	"choir/learn/bayes"
-	"choir/learn/pvi"
 )
-
-// Run drives learners for a number of rounds with a plain sum in place of a secret one: the
-// reference of a trusted aggregator. noise adds a round's noise to the sum; nil adds none.
-// It returns the last public state, on the integers of a session with the same noise.
-func Run(ctx context.Context, cfg Config, learners []*Learner, noise func(round int, sum []int64) error,
-	rounds int) ([]int64, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
-	for i, l := range learners {
-		if !l.cfg.equal(cfg) {
-			return nil, fmt.Errorf("%w: learner %d was made with another one", ErrConfig, i)
-		}
-	}
-	propose := func(round, party int, raw []int64) ([]int64, error) {
-		p, err := learners[party].Propose(ctx, round, raw)
-		return p.Update, err
-	}
-	return pvi.Trusted{Dim: cfg.Dim(), Parties: len(learners), Propose: propose, Noise: noise,
-		Fold: cfg.Fold}.Rounds(cfg.Initial(), rounds)
-}
 
 // InputRadius is the sensitivity of InputPerturbation: the L2 distance of two values of
 // a record on the grid 2^-f, 2R at most.
