@@ -14,8 +14,8 @@ import (
 // v/(1-s), the mean square error is s^2 w^2 + (1-s) v. The variance here is v/(1-s) where s is at most 1/2,
 // and the prior's otherwise. The error is at most that for every w whose square is, in variances of the
 // prior, up to (2-s)/(1-s), and (1-s+s^2)/s^2 where s is more than 1/2: at least twice the prior's variance
-// where the sums tell more than the prior does, and the prior's where they tell nothing. docs/methods.md,
-// section 14.
+// where the sums tell more than the prior does, and the prior's where they tell nothing:
+// docs/noise-aware.md, section 6.
 func (p *Posterior) Unshrunk(prior []float64) *Posterior {
 	shrunk, sd := p.SD(), p.SD()
 	for i, s := range sd {

@@ -10,7 +10,7 @@
 //	z + H m ~ N(H w, H + V),
 //
 // where H is the sampling noise and V the privacy noise. With the prior N(0, I/P) the
-// posterior has the precision P + H (H+V)^-1 H. docs/methods.md has the derivation.
+// posterior has the precision P + H (H+V)^-1 H. docs/noise-aware.md has the derivation.
 //
 // Trace is of rounds whose curvature was measured, Diagonal of those that tell a precision of each weight,
 // Class of the intercept where one class is rare, Residuals and Numbers of the variance of an observation.

@@ -27,7 +27,7 @@ type gain struct {
 const margin = 1.5 // standard deviations by which a gain may be less than its estimate
 
 // share returns the largest share of the mean, up to 1, that loses little of the log-likelihood even if its
-// gain is less than it seems: methods.md, section 14.
+// gain is less than it seems: noise-aware.md.
 //
 // Where nothing of the mean is kept the gain rises by its linear part. Further on it rises by at most the
 // derivative of n log cosh ks less at the share k, and by no less than where all of the mean is kept:

@@ -30,7 +30,7 @@ const (
 // Sure returns moments whose predictions are sure not to lose: of the shares of the mean and of the variances
 // up to the prior's the pair whose log-likelihood is expected to gain most over the prior's predictive, of
 // those that lose at most slack a record even if they gain Margin standard deviations less. The prior's
-// predictive itself gains 0. Derivation: methods.md, section 14.
+// predictive itself gains 0. Derivation: noise-aware.md.
 func (n Numbers) Sure() *gauss.Moments {
 	prior := n.Scales.Precisions(n.Prior, len(n.Weights.Mean))
 	columns := n.columns()

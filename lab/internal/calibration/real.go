@@ -54,7 +54,7 @@ func genuine(ctx context.Context, o study.Options) (*study.Result, error) {
 		Title:     "Predictions with and without the noise",
 		Transport: bed.Clear, Source: "none: data sets of others, with settings of our own",
 		About: []string{"Ten parties, (1, 1e-5), every setting the plan's default. *plain* takes the revealed " +
-			"sums for exact, *noise-aware* counts their noise (methods.md, section 14)."}}
+			"sums for exact, *noise-aware* counts their noise (noise-aware.md)."}}
 	var names []string
 	for _, s := range sets() {
 		names = append(names, s.name)

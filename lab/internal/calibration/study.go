@@ -80,7 +80,7 @@ func each(ctx context.Context, o study.Options, name string, all []world, after 
 	r := &study.Result{SchemaVersion: 1, Name: name, Title: "Intervals of the true weights",
 		Seeds: o.Seeds, Transport: bed.Clear, Source: "none: generated data with known weights",
 		About: []string{"Every setting is the plan's default, delta is 1e-5. *plain* takes the revealed sums for " +
-			"exact, *noise-aware* counts their noise (methods.md, section 14). Width is the mean standard " +
+			"exact, *noise-aware* counts their noise (noise-aware.md). Width is the mean standard " +
 			"deviation over that of the posterior of all rows without privacy. *prior* is the prior's predictive, " +
 			"*constant* the prediction that has only the mean of the training targets, and their variance."}}
 	var names []string

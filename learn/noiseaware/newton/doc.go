@@ -1,5 +1,5 @@
 // Package newton computes posteriors from bounded steps: the noisy sums of parties' Newton steps at the
-// dataset level, of which it knows the law (docs/methods.md, section 14, Newton steps). Its input is public:
+// dataset level, of which it knows the law (docs/noise-aware.md, section 9). Its input is public:
 // nothing here costs privacy.
 //
 // A party's step from the public point m to the weights w is about A (w - m), with slopes A that its

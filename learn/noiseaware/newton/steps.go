@@ -93,7 +93,7 @@ func (t Steps) own() float64 {
 
 // Posterior returns the posterior that predicts, each weight by itself, and the means and variances of single
 // weights: of a linear model about its means, of a logistic one about their own, since its predictions need
-// shorter ones. docs/methods.md, section 14, has the law of the sums. Single weights have
+// shorter ones. docs/noise-aware.md has the law of the sums. Single weights have
 // the prior N(0, 1/Prior), and in predictions a smaller scale of which nothing else is known. The mean
 // is at most as long as what the estimate of James and Stein keeps [JS61]. One of classes is also sure not to
 // lose. Errors: gauss.ErrImproper.

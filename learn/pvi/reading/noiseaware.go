@@ -54,7 +54,7 @@ func (o Observation) noise(c pvi.Config) float64 {
 // NoiseAware returns the posterior that counts the noise on the revealed sums, given all
 // rounds of a run in order: the full covariance after curvature rounds or in the full family,
 // otherwise a mean-field one whose SD counts unknown correlations. It is post-processing.
-// docs/methods.md, section 14, has the derivation. Errors: ErrUncorrected, ErrShape,
+// docs/noise-aware.md has the derivation. Errors: ErrUncorrected, ErrShape,
 // gauss.ErrImproper.
 //
 // A round's revealed sum is what its factors lack, sum_k (l_k(q) - t_k) + noise, with l_k(q)
