@@ -8,7 +8,7 @@ import (
 	"choir/protocol"
 )
 
-// hearResult handles a Result. Before the node has read what it said earlier, the Result waits.
+// hearResult handles a Result. Before the node has read its own earlier messages, the Result waits.
 func (n *Node) hearResult(m *protocol.Result, data []byte) error {
 	if !n.behind {
 		return n.conclude(m)

@@ -113,7 +113,7 @@ func (n *Node) pinWorkers() error {
 	return nil
 }
 
-// sendLink forwards a party's channel to the party's worker. One that has not said hello gets it then.
+// sendLink forwards a party's channel to the party's worker. One that has not announced itself gets it then.
 func (n *Node) sendLink(party uint32) error {
 	worker := protocol.WorkerOf(party, n.workers())
 	return n.sendChannels(worker, &protocol.WorkerLinks{
@@ -124,7 +124,7 @@ func (n *Node) sendLink(party uint32) error {
 	})
 }
 
-// sendChannels sends channels to a worker that has said hello.
+// sendChannels sends channels to a worker that has announced itself.
 func (n *Node) sendChannels(worker uint32, m *protocol.WorkerLinks) error {
 	e := n.toWorkers[worker]
 	if e == nil {

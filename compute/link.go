@@ -9,7 +9,7 @@ import (
 )
 
 // What a node and its workers send each other that has secrets is sealed to a key of the running
-// receiver, which no store and no file has: whoever steals one later opens nothing of it.
+// receiver, which no store and no file has: a thief of one opens nothing of it.
 
 // sender is an end of a link that seals.
 type sender struct {

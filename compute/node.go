@@ -188,7 +188,7 @@ func (n *Node) start() {
 	n.resend()
 }
 
-// begun makes what the node needs once a plan: its first key, and a secret of its own.
+// begun makes what the node needs once a plan: its first key, and its own secret.
 func (n *Node) begun() error {
 	b := make([]byte, channel.SecretSize)
 	if _, err := io.ReadFull(n.cfg.Rand, b); err != nil {

@@ -184,7 +184,7 @@ const maxBuffered = 8
 
 // bufferChunk keeps a chunk that came before the group key or the signed list of chunks.
 func (p *Party) bufferChunk(r *result, c *protocol.Chunk, data []byte) error {
-	if p.group != nil { // then not everybody's: it must open
+	if p.group != nil { // then not the same for all: it must open
 		if _, err := p.bound.OpenChunk(p.groupOf(c.Round), c); err != nil {
 			return err
 		}

@@ -279,7 +279,7 @@ func (p *Party) fold(round uint32, sum []int64) ([]int64, error) {
 	return next, nil
 }
 
-// keep returns the accepted sum of a round, in memory of its own.
+// keep returns the accepted sum of a round, in its own memory.
 func (p *Party) keep(at pair, r *result) ([]protocol.Opened, error) {
 	sum, err := p.bound.Plan.OpenSum(r.sum, p.maxSum)
 	return []protocol.Opened{{Round: at.round, Counted: len(r.head.Set), Set: protocol.Parties(r.head.Set),

@@ -47,7 +47,7 @@ func (s Shuffled) Validate() error {
 	return nil
 }
 
-// Local returns the guarantee of one report against everybody together.
+// Local returns the guarantee of one report against all others together.
 func (s Shuffled) Local() float64 { return s.round(1).LocalEpsilon() }
 
 func (s Shuffled) round(count int) shuffle.Round {

@@ -128,7 +128,7 @@ func (m *Contribution) Context(from, node uint32) Context {
 	}
 }
 
-// PartialContext returns the context of a node's partial sum with a vector digest, which nobody
+// PartialContext returns the context of a node's partial sum with a vector digest, which no one
 // can choose: it follows from the elements and from a secret of the node.
 func (s BoundPlan) PartialContext(node, round, attempt uint32, vector Digest) Context {
 	return Context{

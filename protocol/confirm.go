@@ -27,7 +27,7 @@ type SealedTrace [extSize + channel.Overhead]byte
 type Value [extSize]byte
 
 // Confirm is a node's signature on a Result that agrees with what the node signed. A node signs
-// one for an attempt. For a void result it says that the node has revealed nothing in the attempt
+// one for an attempt. For a void result it means that the node has revealed nothing in the attempt
 // and will not, and its value is zero.
 //
 // A node replaces its key, if it does, when it signs the Confirm of a sum. A party that the next key
@@ -81,7 +81,7 @@ func newValue(e field.Ext) (v Value) {
 	return v
 }
 
-// Fingerprint returns the fingerprint of no elements at a result's point, which nobody can choose:
+// Fingerprint returns the fingerprint of no elements at a result's point, which no one can choose:
 // it follows from the digest of the result's body, and so from the aggregate and the partial sums.
 func (s BoundPlan) Fingerprint(result Digest) *field.Fingerprint {
 	return field.NewFingerprint(hashToExt(digest(pointContext, s.ID[:], result[:])))

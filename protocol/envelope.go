@@ -106,7 +106,7 @@ func (e *Envelope) appendSigned(b []byte, suite uint8) ([]byte, error) {
 	return e.appendStatement(b, suite, body), nil
 }
 
-// appendStatement appends what a signature covers, given what stands in the body's place.
+// appendStatement appends what a signature covers, given what replaces the body.
 func (e *Envelope) appendStatement(b []byte, suite uint8, body []byte) []byte {
 	b = append(append(b, "choir v1 message\x00"...), suite)
 	b = append(append(b, e.Plan[:]...), byte(e.Kind))

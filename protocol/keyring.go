@@ -31,7 +31,7 @@ func Later(secret *channel.Secret, rounds uint32) *channel.Secret {
 const (
 	// Digests is that of the digest secret. In round r+1 it gives the key of round r's digests.
 	Digests = Everyone - 1
-	// Own is that of a secret which a member shares with nobody.
+	// Own is that of a secret which a member shares with no one.
 	Own = Everyone - 2
 )
 

@@ -32,7 +32,7 @@ type Event interface{ event() }
 // Start is a machine's first event in a process, also after a restart.
 type Start struct {
 	// Behind reports that the bus may have messages from before the start that the machine
-	// has not been given. Until CaughtUp the machine says nothing new that it could not take
+	// has not been given. Until CaughtUp the machine sends nothing new that it could not take
 	// back: a member whose store was rolled back reads its own later messages first, and stops.
 	Behind bool
 }

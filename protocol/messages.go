@@ -24,7 +24,7 @@ type Accept struct{}
 
 // Key is a responder's HPKE public key for this plan. A compute node deletes the private key when
 // all parties have a channel to it. When a round ends before that, it replaces the key by one for the
-// parties that have none, since whoever got hold of the first could open the channels of the others.
+// parties that have none, since a holder of the first could open the channels of the others.
 // The aggregator keeps its one key until the plan ends.
 //
 // Layout: u32 number | bytes public | i64 not_after (unix seconds) | n* u32 party (none in the first key).

@@ -13,7 +13,7 @@ import (
 
 // KindWorker is a message between a compute node and one of its workers. It is sealed under a
 // key that the two share and has no signature. A message with secrets, a WorkerLinks or a
-// WorkerSum, is sealed to a key of the running receiver, too: with the shared key alone nobody opens
+// WorkerSum, is sealed to a key of the running receiver, too: the shared key alone does not open
 // it later.
 const KindWorker Kind = 33
 

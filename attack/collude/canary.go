@@ -18,7 +18,7 @@ type canaries struct{}
 // canaryAlpha is the audit's level.
 const canaryAlpha = 1e-3
 
-// canaryPlan is how many canaries an audit has, and which part of them, one of so many, is guessed.
+// canaryPlan is how many canaries an audit has, and which part of them, one of this number, is guessed.
 type canaryPlan struct{ canaries, part int }
 
 // planned chooses what shows most, in expectation, where a claim is exact: of more canaries clearer ones are

@@ -75,7 +75,7 @@ func tellAgain(f simulate.Failure, h simulate.Shape) string {
 		h.Parties-h.MinParties, h.Noise)
 }
 
-// blamed is the control: the first cheat that an oracle notices when it takes everybody for honest.
+// blamed is the control: the first cheat that an oracle notices when it takes all members for honest.
 func (r *Run) blamed(out Outcome) (Outcome, error) {
 	table, _ := r.Target.table()
 	for _, x := range table {

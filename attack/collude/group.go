@@ -58,7 +58,7 @@ type draws struct {
 // sampled raises the limit of a sampled session. The groups' terms are so far apart that the view shows how
 // often they were drawn in a round. So it has the rate and the deviation of the noise, each with a
 // confidence limit, and from these the distribution of the rounds' sums for a single record, whose draws
-// nobody sees: of their total, and for one step a round of all of them.
+// no one sees: of their total, and for one step a round of all of them.
 func (s sums) sampled(m *Measurement, rest func(round int) ([]float64, bool)) error {
 	term := s.t.apart() * float64(s.group)
 	d, ok := s.drawn(term, rest)

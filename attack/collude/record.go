@@ -38,10 +38,10 @@ type staging struct {
 	leaveOut uint32        // the round in which the victim contributes nothing; 0: none
 	spares   int           // spare attempts of the plan
 	perParty uint64        // bound on a party's vector; 0: beyond all that attacks on sums send
-	// giveUp is the time after which the aggregator ends a session that stands still. The session may
+	// giveUp is the time after which the aggregator ends a session that makes no progress. The session may
 	// end in any way then.
 	giveUp time.Duration
-	// plan changes the plan that a member goes by; nil: nobody's.
+	// plan changes the plan that a member goes by; nil: none.
 	plan func(member uint32, p *protocol.Plan)
 	// says returns what a member publishes in place of a message; nil: the message.
 	says func(r *record, m message) []message

@@ -236,7 +236,7 @@ func freshRandom() (io.Reader, error) {
 // sessionRecords bounds a party's records in the session that rehearse runs.
 const sessionRecords = 20
 
-// rehearsed runs a session of the plan's members and back end on records of its own, once, and returns an
+// rehearsed runs a session of the plan's members and back end on its own records, once, and returns an
 // error if the aggregator receives anything but the counts of the parties' reports.
 func (r *Run) rehearsed(ctx context.Context) (*record, error) {
 	const name = "reports"
@@ -321,7 +321,7 @@ func counted(m protocol.Model, sides []*witness) (total []int64, err error) {
 	return total, nil
 }
 
-// survey is an application with the plan's reports, of columns of its own.
+// survey is an application with the plan's reports, of its own columns.
 func (t Target) survey() (*app.Shuffle, error) {
 	r := t.Reports
 	values := make([]string, r.Categories)

@@ -98,7 +98,7 @@ func scoresOf(ctx context.Context, a Adversary, v *View, want int) ([]float64, e
 }
 
 // protocolAlone are the attacks that look at the protocol, not at noise or a record: they are for plans of
-// reports over the back end sum too. The mix-net has cheats of its own in the table of lies.
+// reports over the back end sum too. The mix-net has its own cheats in the table of lies.
 var protocolAlone = []string{"rank", "retries", "restored", "guesses", "traffic", "timing", "lies", "unseen",
 	"faults", "stop", "burn"}
 

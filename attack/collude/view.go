@@ -79,7 +79,7 @@ func (r *record) view(c Coalition, honest inputs) (*View, error) {
 	return v, v.derive()
 }
 
-// content is what a message says, if it is valid: a chunk or a signed message.
+// content is what a message has, if it is valid: a chunk or a signed message.
 type content struct {
 	chunk *protocol.Chunk
 	from  uint32

@@ -24,8 +24,8 @@ type Cheat struct {
 }
 
 // Cheats is the table of cheats: sessions of four parties, of which three suffice, three compute
-// nodes and an aggregator, in which one member lies and nobody helps it. A shape of at least four
-// parties replaces their numbers; one party may be missing and nobody adds noise in any case.
+// nodes and an aggregator, in which one member lies and no one helps it. A shape of at least four
+// parties replaces their numbers; one party may be missing and no one adds noise in any case.
 func Cheats(h Shape) (all []Cheat) {
 	for _, row := range cheaters() {
 		if row.shows != "" || row.with != nil {

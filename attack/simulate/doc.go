@@ -18,7 +18,7 @@
 //     honest parties' vectors, all members but one honest node and the honest parties,
 //     with the broker, can compute the sums of the rounds and nothing else, by linear
 //     algebra over every share and sum that was sealed for one of them;
-//   - nobody seals two plaintexts under one key and nonce, rewound or not;
+//   - no one seals two plaintexts under one key and nonce, rewound or not;
 //   - no party sends two contents for one attempt, no noise is used twice, and
 //     every contribution's charge is durable before its first byte is sent;
 //   - the published aggregate is the sum of exactly the set's contributions;

@@ -259,7 +259,7 @@ func (o *oracle) settled(m *member) {
 	}
 }
 
-// settledAmongLiars checks what a party may rely on whoever lies, if a node is honest: it has settled what
+// settledAmongLiars checks what a party may rely on under any liar, if a node is honest: it has settled what
 // the node has revealed, with the model that all honest parties have, and its private state has of each round
 // what it contributed to the revealed set, or nothing. If all nodes are honest, the model follows from what
 // they revealed.

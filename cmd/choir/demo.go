@@ -286,8 +286,8 @@ const (
 	rowsOfDemoParty  = 100
 )
 
-// partiesFor is the default number of parties for a file of so many lines, 0 where they are
-// unknown. It leaves room for colluders and drop-outs.
+// partiesFor is the default number of parties for a file of these lines, 0 if unknown. It leaves room for
+// colluders and drop-outs.
 func (f *demoFlags) partiesFor(lines int) int {
 	if lines == 0 {
 		return mostDemoParties

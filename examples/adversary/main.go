@@ -52,7 +52,7 @@ func score(dir string) ([]float64, error) {
 	return scores, nil
 }
 
-// compare scores the repetitions of counts, of so many categories in every column and round.
+// compare scores the repetitions of counts, with a number of categories in every column and round.
 func compare(counts *dataset.Array, categories int) []float64 {
 	scores, row := make([]float64, counts.Shape[0]), counts.Shape[1]
 	for i := range scores {

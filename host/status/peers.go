@@ -113,7 +113,7 @@ func (m *Monitor) Connected(up bool) {
 	case up && m.status.Connected:
 	case up:
 		m.status.Connected = true
-		m.members.since = now // nobody was heard meanwhile
+		m.members.since = now // no one was heard meanwhile
 		m.figures.connected.set(1)
 	default:
 		m.status.Connected = false

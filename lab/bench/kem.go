@@ -54,7 +54,7 @@ func (k *kemMeter) measure(cfg Config, parties int) error {
 	return err
 }
 
-// setUp sets what the set-up takes beside its channels' encapsulations and decapsulations alone.
+// setUp sets what the set-up takes apart from its channels' encapsulations and decapsulations alone.
 func (r *Result) setUp(m *meter, k *kemMeter) {
 	r.Limits.KEM = k.cpu / float64(k.n)
 	r.SecondsSetup, r.CPUSetup = m.seconds(func(p *Phase) bool {

@@ -274,7 +274,7 @@ func notes(t *dataset.Table, schema *dataset.Schema) (out []string) {
 	return out
 }
 
-// countsAs says what missing values of a column of numbers are taken for.
+// countsAs is what missing values of a column of numbers are taken for.
 func countsAs(schema *dataset.Schema, column string) string {
 	for _, c := range schema.Columns {
 		if c.Name == column && c.Numeric != nil {

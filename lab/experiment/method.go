@@ -100,7 +100,7 @@ func (d *Demo) defaultStrategy() pvi.StrategyName {
 }
 
 // seats gives every party its side. With seeded members, a party's samples have a seed
-// of their own beside its machine's.
+// of their own next to its machine's.
 func (r *demoRun) seats() ([]app.Party, error) {
 	ls := make([]app.Party, len(r.data.Parts))
 	for i, part := range r.data.Parts {

@@ -21,7 +21,7 @@ import (
 )
 
 // RunProcesses is Run with the broker and every member in an operating-system
-// process of its own: executable, called with the roles' verbs. This process
+// separate process: executable, called with the roles' verbs. This process
 // only supervises; it starts again what is killed. The folder Out can be given
 // to Resume when this process itself is killed.
 func (d *Demo) RunProcesses(ctx context.Context, executable string) (*Result, error) {
@@ -103,7 +103,7 @@ func (r *demoRun) member(i uint32, name string) string {
 
 func (r *demoRun) broker(name string) string { return filepath.Join(r.Out, "broker", name) }
 
-// lay writes what each process needs into a folder of its own: a key that only
+// lay writes what each process needs into its own folder: a key that only
 // its own passphrase opens, its configuration, a party's data.
 func (r *demoRun) lay(address string) error {
 	text, err := r.signed.MarshalText()

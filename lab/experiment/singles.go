@@ -218,7 +218,7 @@ func (r reference) alonePlan() (app.Spec, *protocol.Plan, error) {
 		}
 	}
 	p, err := t.Plan(spec)
-	if g, ok := spec.(*app.GlobalVI); ok { // so much noise that the steps of a coarser grid are nothing
+	if g, ok := spec.(*app.GlobalVI); ok { // enough noise that the steps of a coarser grid are nothing
 		for errors.Is(err, privacy.ErrUnreachable) && g.Global.FracBits > coarsest {
 			g.Global.FracBits -= 2
 			p, err = t.Plan(spec)

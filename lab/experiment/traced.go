@@ -44,7 +44,7 @@ func (t traced) exported(p *protocol.Plan, state []int64) (*bayes.Posterior, err
 }
 
 // learnt is the posterior that an application would export of learning with the sum in the clear,
-// whose noise is that of so many of the plan's parties.
+// whose noise is that of a number of the plan's parties.
 func learnt(ctx context.Context, a app.Spec, p *protocol.Plan, parts []bayes.Data, noisy int,
 	n added) (*bayes.Posterior, error) {
 	t := traced{Spec: a, counted: noisy, rounds: new([]app.Revealed)}

@@ -149,7 +149,7 @@ func (r *Result) CalibrationTable() string {
 	return b.String()
 }
 
-// CalibrationText says what the columns of CalibrationTable are.
+// CalibrationText explains what the columns of CalibrationTable are.
 const CalibrationText = "" +
 	"Calibration. *plain* takes the revealed sums for exact, *noise-aware* counts their noise. ECE is" +
 	" the expected calibration error of the test rows' predictions in ten bins, for numbers the mean " +

@@ -110,7 +110,7 @@ func (rec *Records) inferColumn(i int) (Column, error) {
 	return Categorical(rec.Header[i], cats...), err
 }
 
-// manyTexts reports whether so many different texts are identifiers or free text.
+// manyTexts reports whether a column of this number of different texts has identifiers or free text.
 func manyTexts(texts, records int) bool { return texts >= leastIdentifiers && 2*texts > records }
 
 // leastIdentifiers is the number of different texts from which a column of hardly any repetitions has

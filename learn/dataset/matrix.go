@@ -48,7 +48,7 @@ func LoadRecords(path string) (*Records, error) { return loadRecords(path, false
 // LoadHeader is LoadRecords for a file that may have no rows below its header.
 func LoadHeader(path string) (*Records, error) { return loadRecords(path, true) }
 
-// open opens a data file; its errors say what to do.
+// open opens a data file; its errors tell what to do.
 func open(path string) (*os.File, error) {
 	f, err := os.Open(path)
 	if err == nil {

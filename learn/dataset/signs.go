@@ -50,7 +50,7 @@ const (
 	severalLevels = 5
 )
 
-// ManyLevels warns of each column with so many categories that these rows tell little of them.
+// ManyLevels warns of each column with too many categories for these rows to tell much of them.
 func (s *Schema) ManyLevels(rows int) (warnings []string) {
 	for _, c := range s.Columns {
 		n := len(c.Categories)

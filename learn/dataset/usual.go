@@ -9,7 +9,7 @@ import (
 // wide enough for the ill. Center and scale are about the mean and the standard deviation
 // in a hospital's population.
 type usualRange struct {
-	names         string // lower case, separated by spaces; "_" stands for any separator
+	names         string // lower case, separated by spaces; "_" is any separator
 	lo, hi        float64
 	center, scale float64
 	unit          string

@@ -173,10 +173,10 @@ func ScoreClip(logistic, noiseSD float64) float64 { return round3(24 * logistic 
 const leastForResiduals = 10
 
 // residualNoise is the most noise on the mean square of residuals, in variances of an observation, with which
-// a round that sums them pays: with more it would say less than the plan's assumption.
+// a round that sums them pays: with more it would tell less than the plan's assumption.
 const residualNoise = 1
 
-// ShowsResiduals reports whether one of so many rounds is worth spending on residuals whose squares are
+// ShowsResiduals reports whether one of a number of rounds is worth spending on residuals whose squares are
 // summed up to limit variances of an observation: a square moves a sum by two clips.
 func (f Facts) ShowsResiduals(rounds int, limit float64) bool {
 	noise := limit * f.Noise * math.Sqrt(float64(rounds)) / (2 * float64(f.AssumedRecords()))

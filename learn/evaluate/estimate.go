@@ -42,7 +42,7 @@ type Point struct {
 	Calibration   []Bin    `json:"calibration"`
 }
 
-// In returns the point in another unit of the target, of which one has so many.
+// In returns the point in another unit of the target: one of the old unit is scale of the new one.
 func (p Point) In(scale float64) Point {
 	if p.RMSE != nil {
 		p.RMSE = &Interval{p.RMSE.Value * scale, p.RMSE.Low * scale, p.RMSE.High * scale}
@@ -103,7 +103,7 @@ func (c *Config) Estimate(sum []int64, variance float64, t Target, u int64) (Poi
 	return p, nil
 }
 
-// count is a number of records with so much noise.
+// count is a noisy number of records.
 func count(n, noise float64) Interval {
 	return Interval{max(0, n), max(0, n-z95*noise), max(0, n+z95*noise)}
 }

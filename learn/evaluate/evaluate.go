@@ -68,7 +68,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// At reports whether a round, counted from 1, evaluates in a plan of so many rounds.
+// At reports whether a round, counted from 1, evaluates in a plan of that number of rounds.
 func (c *Config) At(round, rounds int) bool {
 	if c == nil || rounds < 2 {
 		return false
@@ -88,7 +88,7 @@ func (c *Config) Before(round, rounds int) int {
 	return n
 }
 
-// Learning is the number of rounds that learn among so many in all.
+// Learning is the number of rounds that learn, of rounds in all.
 func (c *Config) Learning(rounds int) int {
 	if c == nil || rounds < 2 {
 		return rounds
@@ -96,7 +96,7 @@ func (c *Config) Learning(rounds int) int {
 	return rounds - 1 - c.Before(rounds, rounds)
 }
 
-// Total is the number of rounds of which so many learn, with an evaluation after every Every of them
+// Total is the number of rounds of which learning rounds learn, with an evaluation after every Every of them
 // and after the last.
 func (c *Config) Total(learning int) int {
 	if c == nil {

@@ -101,7 +101,7 @@ func diagonalOf(noise [][]float64) *mat.SymDense {
 }
 
 // drowned reports whether the noise on the mean of the rounds' scores is longer than the number of
-// records: along a column of mean square 1 all records' gradients add up to less, whatever the data.
+// records: along a column of mean square 1 all records' gradients add up to less, for any data.
 func drowned(noise [][]float64, records float64) bool {
 	total := 0.0
 	for _, v := range noise {

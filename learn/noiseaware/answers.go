@@ -8,12 +8,12 @@ import (
 )
 
 // Answers are the shares of the mean scores of a linear model that clips leave, by round, the least allowed
-// of them, and what the scores over their share have beside those of the whole records. A record's score is
-// cx r for columns x, a residual r and c over the variance of an observation, and its term, which also has
-// unit times the halves of its precisions, is as long as the clip at most. Its mean is over records of normal
-// columns, which follow from the curvature, and residuals around x times the way from a round's point to the
-// weights w, with the measured variance of an observation. The share is that along the way. Long records,
-// which clips cut most, turn the scores from there.
+// of them, and what the scores over their share have that those of the whole records have not. A record's
+// score is cx r for columns x, a residual r and c over the variance of an observation, and its term, which
+// also has unit times the halves of its precisions, is as long as the clip at most. Its mean is over
+// records of normal columns, which follow from the curvature, and residuals around x times the way from a
+// round's point to the weights w, with the measured variance of an observation. The share is that along the
+// way. Long records, which clips cut most, turn the scores from there.
 func (t Trace) Answers(w, clips []float64, unit, least float64) (shares []float64, beside [][]float64,
 	err error) {
 	h, err := t.Curvature.repaired()

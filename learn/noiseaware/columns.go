@@ -26,7 +26,7 @@ type columns struct {
 // The entry of the last column is positive. The curvature is the records times the derivative of
 // Phi by a, times their second moments under weights that are normal in the logit: these have the
 // means mu - a/v S w and the covariance S - S w w'S/v. Means within the noise on h, of standard
-// deviation sd, are taken for 0. records is 0 if not known: then it is what h says.
+// deviation sd, are taken for 0. records is 0 if not known: then it is what h tells.
 func normal(e estimate, sd float64, point, spread []float64, records float64) *columns {
 	h := e.matrix
 	d := h.SymmetricDim()

@@ -5,7 +5,7 @@
 // Near its maximum w* a log-likelihood has the score H (w* - m) at the point m, with H its
 // curvature, and given the data the weights are N(w*, H^-1) but for the prior. A round reveals
 // the score at its point with Gaussian noise. The weighted mean of the rounds, z at the mean
-// point m with noise of variance V, says of the weights
+// point m with noise of variance V, tells of the weights
 //
 //	z + H m ~ N(H w, H + V),
 //

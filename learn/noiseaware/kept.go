@@ -20,7 +20,7 @@ import (
 func (d Diagonal) Kept() (m, single *gauss.Moments) { return d.shortened(len(d.Scores), 1) }
 
 // KeptSlopes is Kept by a power of the share, of all weights but the last, an intercept. Nobody
-// knows which columns belong together: noise on such weights adds up to less than what they say
+// knows which columns belong together: noise on such weights adds up to less than what they tell
 // together, and if all did the mean should be kept whole, the power 0 of the share.
 func (d Diagonal) KeptSlopes() (m, single *gauss.Moments) {
 	return d.shortened(len(d.Scores)-1, together)

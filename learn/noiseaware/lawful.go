@@ -16,7 +16,7 @@ import (
 type lawful struct {
 	law          *expected // by some of the records
 	prior, error float64
-	score, point []float64 // scores without what the law of all records has beside that of some, at the mode
+	score, point []float64 // at the mode; scores without what only the law of all records has
 	steep        func(w []float64) float64
 	noise        []float64
 	own          *mat.SymDense

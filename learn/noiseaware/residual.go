@@ -9,7 +9,7 @@ type Residuals struct {
 	// on it.
 	Share, SD float64
 	Limit     float64
-	Records   float64 // at least so many independent residuals
+	Records   float64 // least number of independent residuals
 	Assumed   float64 // variance of an observation that is expected without them
 	// Spread is the mean variance of a prediction under the posterior, without the observation's, and
 	// SpreadSD its standard deviation there.

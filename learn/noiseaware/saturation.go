@@ -13,7 +13,7 @@ import (
 //
 // The curvature along the point tells it by q, its length over the intercept's curvature: limit less
 // limit^2/v for a normal distribution function in the place of the logistic one. For long logits q is near
-// the limit whatever v is, and above it for logistic ones. The intercept's curvature is the number of
+// the limit for any v, and above it for logistic ones. The intercept's curvature is the number of
 // records, which is public, times the mean slope of the logistic function, which falls with the root of v.
 type saturation struct {
 	records float64 // 0: not known

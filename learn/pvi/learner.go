@@ -108,7 +108,7 @@ func (c Config) shardsOf(weight float64) int {
 	return max(1, int(math.RoundToEven(float64(p.Shards)*math.Pow(max(weight, 0), p.ShardPower))))
 }
 
-// shardsFor returns how many shards a party with so many records and this share keeps.
+// shardsFor returns how many shards a party with these records and this share keeps.
 func (c Config) shardsFor(rows int, weight float64) int {
 	p := c.params()
 	if p.ShardRows <= 0 {

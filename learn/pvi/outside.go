@@ -48,7 +48,7 @@ func (l *Learner) WithOutside(o Outside) (*Learner, error) {
 	return &with, nil
 }
 
-// TakesOutside returns ErrOutside for a configuration under which nobody else can compute the updates.
+// TakesOutside returns ErrOutside for a configuration under which no one else can compute the updates.
 func (c Config) TakesOutside() error {
 	if c.newton() {
 		return fmt.Errorf("%w: optimiser %q computes the steps itself: leave exec out", ErrOutside, Newton)

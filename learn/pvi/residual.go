@@ -27,7 +27,7 @@ const leastClip = 32
 // ResidualRound reports whether a round sums squares of residuals.
 func (c Config) ResidualRound(round int) bool { return c.ResidualFrom > 0 && round >= c.ResidualFrom }
 
-// Learning is how many of the first so many rounds learn.
+// Learning is how many of the first rounds learn.
 func (c Config) Learning(rounds int) int {
 	for _, from := range []int{c.CurvatureFrom, c.ResidualFrom} {
 		if from > 0 {

@@ -54,7 +54,7 @@ func (n Noise) check(levels int) error {
 // rate is the epsilon of one level.
 func (n Noise) rate() float64 { return -math.Log(float64(n.Keep) / unit) }
 
-// Local returns the guarantee of a report of so many levels, rounded up.
+// Local returns the guarantee of a report with a number of levels, rounded up.
 func (n Noise) Local(levels int) float64 { return float64(levels-1) * n.rate() * (1 + 0x1p-45) }
 
 // SD is the standard deviation of the noise in levels.
@@ -63,7 +63,7 @@ func (n Noise) SD() float64 {
 	return math.Sqrt(2*a) / (1 - a)
 }
 
-// cells is the number of different reports of so many levels.
+// cells is the number of different reports with a number of levels.
 func (n Noise) cells(levels int) int { return levels + 2*int(n.Margin) }
 
 // Report draws a report of a level: its number among the cells, which begin with the margin below.

@@ -235,7 +235,7 @@ func (s *Survey) Count(x, y []float64, random io.Reader) ([]int64, error) {
 	return counts, nil
 }
 
-// Tally adds reports to counts. A number that is no report of this survey is left out: nobody knows who
+// Tally adds reports to counts. A number that is no report of this survey is left out: it is unknown who
 // sent it.
 func (s *Survey) Tally(counts, reports []int64) {
 	for _, r := range reports {

@@ -60,7 +60,7 @@ type spectrum struct {
 	values  []float64
 }
 
-// spectrum estimates X'X. Along a tie it is 0, whatever the noise adds there.
+// spectrum estimates X'X. Along a tie it is 0, for any noise.
 func (m noisy) spectrum(ties []*mat.VecDense) (s spectrum, err error) {
 	across := m.across(ties)
 	_, r := across.Dims()

@@ -117,7 +117,7 @@ func (r Round) validateSample() error {
 
 func (r Round) selfSampled() bool { return r.SelfRate != 0 && r.SelfRate != 1 }
 
-// LocalEpsilon returns the guarantee of one report against everybody, rounded up: infinite for
+// LocalEpsilon returns the guarantee of one report against all others, rounded up: infinite for
 // Gaussian noise, and for k-RR with Gamma 0.
 func (r Round) LocalEpsilon() float64 {
 	switch r.Kind {

@@ -8,7 +8,7 @@ import (
 )
 
 // addComplaint ends the attempt. The accused member is suspected if a piece that it signed shows that it
-// lied; otherwise nobody is.
+// lied; otherwise no one is.
 func (a *attempt) addComplaint(from uint32, m *protocol.MixComplaint) error {
 	f := fault{protocol.Everyone, fmt.Sprintf("%s accuses %s without a proof: one of the two does not follow "+
 		"the protocol, or the broker kept messages back: %s", a.s.Name(from), a.name(m.About), m.Reason)}
@@ -82,7 +82,7 @@ func (n *node) accuse(about uint32, reason string, piece []byte) {
 func (a *attempt) wrongPiece(m *protocol.MixPiece) (string, error) {
 	stage, n := int(m.Stage), a.count(int(m.Stage))
 	if int64(m.Index) >= int64(a.geometry.pieces(stage, n)) {
-		return "", nil // nobody uses it
+		return "", nil // no one uses it
 	}
 	first := int(m.Index) * a.perPiece(stage)
 	of := min(a.perPiece(stage), n-first)

@@ -1,5 +1,5 @@
 // Package mix is the mix-net of a shuffled plan: the roles as state machines of protocol.Machine. It
-// carries one report of fixed length from each party to the aggregator, so that nobody learns which
+// carries one report of fixed length from each party to the aggregator, so that no one learns which
 // party sent which report unless all compute nodes pool their keys. It is for reports that are too
 // long, or have too many values, for a sum of counts. The design is that of [BS06] with the go/no-go step
 // of [CF10].

@@ -12,7 +12,7 @@ import (
 )
 
 // curve follows the evaluations among a session's rounds for the station. Those
-// of a former life are in the store.
+// of an earlier run are in the store.
 type curve struct {
 	plan *protocol.Plan
 	app  app.Spec
@@ -80,7 +80,7 @@ func evaluation(p evaluate.Point) status.Evaluation {
 	return e
 }
 
-// past shows the evaluations of the member's former life.
+// past shows the evaluations of the member's earlier runs.
 func (c *curve) past(m *Member, store *host.Scoped) {
 	if c == nil {
 		return

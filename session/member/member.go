@@ -129,7 +129,7 @@ func (c *Config) checkCard(key identity.PublicKey, now time.Time) error {
 	return nil
 }
 
-// card is the path of the member's card: the configured one, or the one that keygen wrote beside the key,
+// card is the path of the member's card: the configured one, or the one that keygen wrote next to the key,
 // if it is there.
 func (c *Config) card() string {
 	if c.CardFile != "" {

@@ -52,7 +52,7 @@ type Progress struct {
 	Missing       []string      `json:"missing"`   // members that do not answer
 	Listening     time.Time     `json:"listening"` // since when members could be heard
 	// BrokerLost is when the connection to the broker was lost, if it is. Who was not missing then is
-	// not missing: nobody can be heard.
+	// not missing: no one can be heard.
 	BrokerLost *time.Time `json:"broker_lost,omitempty"`
 
 	cause error // of the early end

@@ -288,7 +288,7 @@ func (p *preflight) checkStation() {
 // maxClockError is how far a clock may be from the broker's.
 const maxClockError = time.Minute
 
-// noPlan stands for a plan's identifier in a connection that uses no stream.
+// noPlan replaces a plan's identifier in a connection that uses no stream.
 const noPlan = "00000000"
 
 // checkBroker connects and tries what the member needs, without storing anything.

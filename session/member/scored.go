@@ -72,7 +72,7 @@ func (s *scorer) notify(n protocol.Notice) {
 	s.mu.Lock()
 	state := s.state
 	s.mu.Unlock()
-	if state == nil { // a round of a former life
+	if state == nil { // a round of an earlier run
 		return
 	}
 	q, err := s.app.Posterior(s.plan, state)

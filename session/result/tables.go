@@ -16,7 +16,7 @@ type Tables struct {
 	Epsilon       float64 `json:"epsilon"`  // for one record; 0: none is claimed
 	Delta         float64 `json:"delta"`    // the claim's
 	NoiseSD       float64 `json:"noise_sd"` // of every count; 0 for reports, whose noise differs
-	// LocalEpsilon is what a report of a plan with [shuffle] keeps against everybody together.
+	// LocalEpsilon is what a report of a plan with [shuffle] keeps against all others together.
 	LocalEpsilon float64     `json:"local_epsilon,omitempty"`
 	By           string      `json:"by,omitempty"`
 	Rows         []table.Row `json:"rows"`

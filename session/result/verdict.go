@@ -19,7 +19,7 @@ import (
 // Warnings names what a finished session's public states show to be wrong, with its cause
 // and what to change. states are the last ones, the final one last; with three of them the
 // last rounds' movement is judged too. Sums and programs aren't judged, and of steps along plain
-// gradients only whether they diverged: their noise has no such bound, and a warning says so.
+// gradients only whether they diverged: their noise has no such bound, and a warning tells.
 func Warnings(p *protocol.Plan, states ...[]int64) ([]string, error) {
 	all, err := findings(p, states...)
 	if err != nil || len(states) == 0 {

@@ -28,7 +28,7 @@ type Guarantees struct {
 	Cost          PlanCost `json:"cost"`
 	Reach         Reach    `json:"reach"`
 	Noise         NoiseUse `json:"noise"`
-	// Reports has what a plan of shuffled reports says of them, which have no noise.
+	// Reports has what a plan of shuffled reports promises of them, which have no noise.
 	Reports     *ReportUse `json:"reports,omitempty"`
 	Assumptions []string   `json:"assumptions"`
 	Warnings    []string   `json:"warnings"` // see Warnings

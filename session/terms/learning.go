@@ -320,7 +320,7 @@ func (t Terms) facts(d draft, l LearningConfig, schema *dataset.Schema) (default
 	}
 	shape := f
 	shape.Noise = 1
-	if byRecords(d.name) { // no curvature rounds that nobody named
+	if byRecords(d.name) { // no curvature rounds by default
 		shape.Noise = 0
 	}
 	t.Rounds = orElse(t.Rounds, l.fill(&d, shape))
@@ -337,7 +337,7 @@ func (t Terms) facts(d draft, l LearningConfig, schema *dataset.Schema) (default
 	return f, nil
 }
 
-// factsOf are the facts of a schema and of so many rounds, of which the first measure the
+// factsOf are the facts of a schema and of a number of rounds, of which the first measure the
 // columns' centres.
 func factsOf(schema *dataset.Schema, rounds, measuring int) defaults.Facts {
 	if measuring > 0 {

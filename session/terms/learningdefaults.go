@@ -211,7 +211,7 @@ func (l LearningConfig) steps(d *draft, f defaults.Facts) int {
 // partyResiduals is how many rounds sum squares of residuals after Newton steps.
 const partyResiduals = 2
 
-// squares is how many of so many rounds of Newton steps sum squares of residuals.
+// squares is how many of the rounds of Newton steps sum squares of residuals.
 func (l LearningConfig) squares(d *draft, f defaults.Facts, rounds int) int {
 	switch {
 	case l.ResidualRounds != 0:

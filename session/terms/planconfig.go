@@ -73,7 +73,7 @@ type SumConfig struct {
 }
 
 // readConfig reads a plan's file. It refuses numbers of records that are named and below 1: in a
-// PlanConfig a 0 is a number that nobody named.
+// PlanConfig a 0 is a number that is not given.
 func readConfig(path string) (*PlanConfig, error) {
 	c := new(PlanConfig)
 	if err := config.ReadTOML(path, c); err != nil {

@@ -181,7 +181,7 @@ const coarsest = 10
 
 // coarsened returns the configuration with a grid on which a party's noise is within what a plan
 // allows. A small budget for many rounds and few parties takes more than that on the finest grid, and
-// beside such noise a coarser one adds nothing. Without samples noise is largest, and quickly found.
+// next to such noise a coarser one adds nothing. Without samples noise is largest, and quickly found.
 // What else a plan may lack its own calibration tells.
 func (t Terms) coarsened(cfg global.Config, rounds int) global.Config {
 	if t.Noise == protocol.NoiseNone {

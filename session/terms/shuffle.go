@@ -23,7 +23,7 @@ type ShuffleConfig struct {
 	Estimate   string         `toml:"estimate"`    // histogram (default), mean or quantile
 	Columns    []string       `toml:"columns"`     // what every record reports
 	Levels     int            `toml:"levels"`      // bins or levels of a column of numbers
-	Eps0       float64        `toml:"eps0"`        // of a report against everybody; or
+	Eps0       float64        `toml:"eps0"`        // of a report against all others; or
 	Gamma      float64        `toml:"gamma"`       // the probability that it is random; or by privacy.epsilon
 	Records    uint32         `toml:"records"`     // least number of every party's records; default 1
 	MaxRecords int64          `toml:"max_records"` // default 2^20, or what a mix-net carries
@@ -110,7 +110,7 @@ func (c *ShuffleConfig) check(t Terms, honest int64) error {
 	return nil
 }
 
-// Bounds returns the least and the largest number of records of each of so many parties.
+// Bounds returns the least and the largest number of records of each party.
 func (c *ShuffleConfig) Bounds(parties int) (least uint32, most int64) {
 	least, most = orElse(c.Records, 1), 1<<20
 	if c.Backend == BackendMix {
@@ -131,7 +131,7 @@ func (c *ShuffleConfig) categories(schema *dataset.Schema, name string, e respon
 		case c.Levels != 0:
 			return c.Levels
 		case c.noisy() && e == response.Mean:
-			return 64 // rounding to them is little beside the noise
+			return 64 // rounding to them is little next to the noise
 		case e == response.Histogram && column.Numeric.Lo == 0 && column.Numeric.Hi == 1:
 			return 2
 		}
@@ -261,7 +261,7 @@ type ReportUse struct {
 	Columns    uint32  `json:"columns"`
 	Categories uint32  `json:"categories"` // of the column with the most
 	Gamma      float64 `json:"gamma"`      // the probability of a random report; 0 with noise
-	// Local is the epsilon, with delta 0, of a report against everybody together; LocalAll that of all reports
+	// Local is the epsilon, with delta 0, of a report against all others together; LocalAll that of all reports
 	// of a record.
 	Local    float64 `json:"local_epsilon"`
 	LocalAll float64 `json:"local_epsilon_all"`

@@ -1,5 +1,5 @@
 // Package lies lets a member lie at random: it alters, drops, delays, doubles and replays what the member
-// sends, all signed by itself. A table of cheats has the lies that somebody has thought of; this has others.
+// sends, all signed by itself. A table of cheats has the lies that were thought of; this has others.
 package lies
 
 import (

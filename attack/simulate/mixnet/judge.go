@@ -171,7 +171,7 @@ func (j *judgement) ends() {
 	}
 }
 
-// violations is what no honest node may do, whoever lies: open a list that some node has not signed, or
+// violations is what no honest node may do under any liar: open a list that some node has not signed, or
 // two lists of a round; and no honest member is suspected by name for what another did.
 func (w *world) violations() (problems []string) {
 	type attempt struct{ round, attempt uint32 }

@@ -264,7 +264,7 @@ func hearsNoGo(data []byte) bool {
 	return ok && m.Round == 1 && m.Attempt == 1
 }
 
-// voidedBy is how a session ends when too few parties find their entries: nobody is suspected in public,
+// voidedBy is how a session ends when too few parties find their entries: no one is suspected in public,
 // and each party knows which node it was.
 func voidedBy(node string) comes {
 	c := voided("", nil, "")

@@ -62,7 +62,7 @@ type world struct {
 	late   func(member string, data []byte) bool
 	tamper map[string]func(layer int, content []byte) []byte
 	cheat  *cheat
-	// crash is asked before the effects of a step are handled; nil: nobody crashes.
+	// crash is asked before the effects of a step are handled; nil: no one crashes.
 	crash func(m *member, eff *protocol.Effects) crash
 	// suspend is asked before each message whether all processes are stopped now; nil: never.
 	suspend func() bool

@@ -20,7 +20,7 @@ const (
 	answerTime  = 3 * time.Second // for members to answer who is there
 	askEvery    = 5 * time.Second
 	missingTime = 30 * time.Second
-	silence     = 2 * time.Second // until a verb says that it waits for the broker
+	silence     = 2 * time.Second // until a verb tells that it waits for the broker
 )
 
 func (a *App) session() *cobra.Command {

@@ -23,7 +23,7 @@ type world struct {
 	Epsilon     float64
 	Intercept   float64 // 0: the generator's default
 	Signal      float64 // standard deviation of logits, or predictions; 0: the generator's default
-	Prior       bool    // weights are drawn from the prior, with the intercept, whatever the signal is
+	Prior       bool    // weights are drawn from the prior, with the intercept, for any signal
 }
 
 func (w world) model() bayes.Model {

@@ -61,8 +61,8 @@ func bins(x []float64, count int) (at, n []float64) {
 	return at, n
 }
 
-// truth are the mean and the variances of the posterior tempered to so many records, and its covariance, by
-// quadrature on a grid between two corners.
+// truth are the mean and the variances of the posterior tempered to a number of records, and its
+// covariance, by quadrature on a grid between two corners.
 func truth(at, n []float64, records float64, lo, hi point, grid int) (mean, variance point, both float64) {
 	total := 0.0
 	for _, c := range n {

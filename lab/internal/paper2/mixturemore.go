@@ -60,7 +60,7 @@ func (m *mixtureRuns) langevin(rng *twister.Twister, mean, variance point) {
 	}
 }
 
-// gradient is that of the log posterior tempered to so many records.
+// gradient is that of the log posterior tempered to a number of records.
 func gradient(at, n []float64, records float64, p point) (g point) {
 	total := 0.0
 	for k, x := range at {

@@ -115,7 +115,7 @@ type common struct {
 
 // decode makes it of four standard normal numbers, of the scale, of the mean slope, of the spread, and of how
 // far the first points are. The columns' mean square is known, and what the records tell over the prior has
-// the same mean whatever the spread is. Steps that would be L bounds long are shortened to 1/root(1+L^2).
+// the same mean for any spread. Steps that would be L bounds long are shortened to 1/root(1+L^2).
 func (l *series) decode(x []float64, p prior) common {
 	c := common{scale: p.low * math.Pow(p.high/p.low, logistic.Cumulative(x[0])),
 		spread: apartSD * math.Abs(x[2])}

@@ -63,7 +63,7 @@ func (r *reading) lacking(weights []float64) float64 {
 	return mat.Inner(w, r.attendance.errors(), w)
 }
 
-// mixed says of what the trace's scores are made where rounds do not count all parties.
+// mixed tells of what the trace's scores are made where rounds do not count all parties.
 func (r *reading) mixed(t *noiseaware.Trace) {
 	if r.attendance == nil {
 		return

@@ -9,7 +9,7 @@ import (
 )
 
 // farStart is how many times the precision that a linear model's records are expected to have the state must
-// have for answered to say anything: then errors of that expectation hardly count.
+// have for answered to tell anything: then errors of that expectation hardly count.
 const farStart = 2
 
 // answered is the share of what a linear model's factors lack that its clipped updates add to the sums.

@@ -28,7 +28,7 @@ type AppCase struct {
 	Parts  []bayes.Data
 }
 
-// schemaOf encodes so many columns, the bias among them.
+// schemaOf encodes a number of columns, the bias among them.
 func SchemaOf(t testing.TB, features int, classes bool) json.RawMessage {
 	t.Helper()
 	schema := &dataset.Schema{Version: dataset.SchemaVersion, Source: "public: made up for a test",

@@ -159,7 +159,7 @@ func (e *Server) start(config Config) error {
 	return e.serve()
 }
 
-// available returns why nobody can listen at an address. The server would log the reason, and return a text.
+// available returns why no server can listen at an address. The server itself would log the reason.
 func available(address string) error {
 	if address == "" {
 		return nil
