@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
 
@@ -54,5 +55,30 @@ func TestEarlyIsBounded(t *testing.T) {
 				t.Errorf("%d messages of %d bytes are kept, want %d", kept, len(data), c.want)
 			}
 		})
+	}
+}
+
+// TestLinksOfNoRound: channels of a round beyond the plan are refused and change nothing. A keyring that
+// followed them to round 2^32 - 1 would hash for an hour.
+func TestLinksOfNoRound(t *testing.T) {
+	x := newRig(t, 8, 2)
+	secret, err := channel.NewSecret(make([]byte, channel.SecretSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWorker(WorkerConfig{Session: x.Session, Node: x.Node(0), View: host.NewRam(),
+		Group: Group{Workers: 1, Secret: secret}.Worker(0), Rand: rand.NewChaCha8([32]byte{2})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.eff = &protocol.Effects{}
+	last := x.Session.Plan.Rounds + 1
+	links := &protocol.WorkerLinks{Round: last + 1, Parties: []uint32{0}, Secrets: []*channel.Secret{secret}}
+	if err := w.links(links); !errors.Is(err, protocol.ErrMismatch) || w.keys.Round() != 1 || w.keys.Has(0) {
+		t.Errorf("round %d: %v, the keyring is at round %d", links.Round, err, w.keys.Round())
+	}
+	links.Round = last
+	if err := w.links(links); err != nil || w.keys.Round() != last || !w.keys.Has(0) {
+		t.Errorf("round %d: %v, the keyring is at round %d", links.Round, err, w.keys.Round())
 	}
 }

@@ -342,6 +342,11 @@ func (w *Worker) nodeMessage(data []byte) error {
 // links accepts channels. The first secret of a party counts, as at the node. Secrets of a later round
 // than the worker's show that the node has settled that: nothing of it is needed any more.
 func (w *Worker) links(m *protocol.WorkerLinks) error {
+	// After its last round a node has the secrets of the next. Each further one would be a hash a secret.
+	if last := w.s.Plan.Rounds + 1; m.Round > last {
+		return fmt.Errorf("%w: channels of round %d, the plan's last are of round %d", protocol.ErrMismatch,
+			m.Round, last)
+	}
 	if m.Round > max(w.round, 1) {
 		w.open = false
 	}
