@@ -120,6 +120,30 @@ func TestPagesAreReached(t *testing.T) {
 	}
 }
 
+// TestNamedDecisions: every decision that a comment or a page names has a record.
+func TestNamedDecisions(t *testing.T) {
+	records := map[string]bool{}
+	files, err := filepath.Glob("decisions/[0-9]*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		number, _, _ := strings.Cut(filepath.Base(f), "-")
+		records[strings.TrimLeft(number, "0")] = true
+	}
+	named, checked := regexp.MustCompile(`(?i)\bdecision \[?0*([1-9][0-9]*)\b`), 0
+	walk(t, func(path, text string) {
+		for _, m := range named.FindAllStringSubmatch(text, -1) {
+			if checked++; !records[m[1]] {
+				t.Errorf("%s: there is no %s", path, m[0])
+			}
+		}
+	})
+	if checked < 40 {
+		t.Errorf("only %d decisions checked", checked)
+	}
+}
+
 // TestNamedDocuments: a document that the code's comments name is there, and so is every
 // test that a page names, or tells its reader to run.
 func TestNamedDocuments(t *testing.T) {

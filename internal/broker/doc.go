@@ -1,2 +1,3 @@
-// Package broker configures and runs the embedded NATS server as a broker.
+// Package broker runs the embedded NATS server as a broker: its settings, token or users, and what it
+// logs. Clients are in package natsbus.
 package broker

@@ -1,4 +1,4 @@
-// Package experiment runs the demonstration and the references that it is to be
-// judged by, and the experiment with noisy factors; the rooms below it have the papers'
-// tables and figures. It assembles sessions; it knows nothing of how they work inside.
+// Package experiment runs the demonstration, rehearsals, advice and the experiment with noisy
+// factors, and the references that they are judged by. The papers' tables and figures are in
+// lab/internal. It assembles sessions and knows nothing of how they work inside.
 package experiment

@@ -1,5 +1,5 @@
-// Package natsbus is a transport.Bus over NATS JetStream, and an embedded NATS server for
-// deployments without a broker.
+// Package natsbus is a transport.Bus over NATS JetStream. Package embedded runs a server for
+// deployments that have none.
 //
 // Each plan has one stream, CHOIR_<plan>, with the subjects choir.<plan>.> and limits retention:
 // messages stay when they are consumed, and cannot be deleted or purged. A full stream refuses
