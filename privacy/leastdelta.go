@@ -8,8 +8,8 @@ import (
 	"choir/privacy/shuffle"
 )
 
-// SolveDelta returns the least delta, to a relative 10^-7 and rounded up, at which the epsilon of the query
-// is at most the target. It ignores q.Delta.
+// SolveDelta returns the least delta, to a relative 10^-7 and rounded up, at which the epsilon of the
+// query is at most the target. It ignores q.Delta. Errors: those of Account.
 func SolveDelta(q Query, epsilon float64) (float64, Answer, error) {
 	delta, err := leastDelta(epsilon, func(delta float64) (float64, error) {
 		q.Delta = delta

@@ -135,8 +135,9 @@ func (q Query) validateSampling() error {
 	return nil
 }
 
-// SolveSigma returns the least sigma, to a relative 10^-6 and rounded up, with which
-// the epsilon of the query is at most the target. It ignores q.Sigma.
+// SolveSigma returns the least sigma, to a relative 10^-6 and rounded up, with which the epsilon of
+// the query is at most the target. It ignores q.Sigma. Errors: those of Account, and a target that no
+// sigma reaches.
 func SolveSigma(q Query, epsilon float64) (float64, Answer, error) {
 	if err := validateEpsilon(epsilon); err != nil {
 		return 0, Answer{}, err

@@ -28,7 +28,8 @@ func newPrivateKey(suite Suite, key hpke.PrivateKey) *PrivateKey {
 }
 
 // GenerateKey derives a key from 32 bytes of r, which must be crypto/rand.Reader except in tests, with
-// DeriveKeyPair of the KEM (RFC 9180, section 4). The same bytes give the same key.
+// DeriveKeyPair of the KEM (RFC 9180, section 4). The same bytes give the same key. It returns the
+// reader's errors.
 func GenerateKey(suite Suite, r io.Reader) (*PrivateKey, error) {
 	kem, err := suite.kem()
 	if err != nil {
@@ -45,7 +46,7 @@ func GenerateKey(suite Suite, r io.Reader) (*PrivateKey, error) {
 	return newPrivateKey(suite, key), nil
 }
 
-// NewPrivateKey decodes a key that Bytes encoded.
+// NewPrivateKey decodes a key that Bytes encoded. Other lengths and encodings are an error.
 func NewPrivateKey(suite Suite, b []byte) (*PrivateKey, error) {
 	kem, err := suite.kem()
 	if err != nil {

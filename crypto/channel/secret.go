@@ -63,7 +63,7 @@ func Accept(key *PrivateKey, enc, info []byte) (*Secret, error) {
 	return NewSecret(exported)
 }
 
-// NewSecret decodes a secret of 32 bytes, as Bytes returns it.
+// NewSecret decodes a secret of 32 bytes, as Bytes returns it. Another length is an error.
 func NewSecret(b []byte) (*Secret, error) {
 	if len(b) != SecretSize {
 		return nil, fmt.Errorf("channel: a secret of %d bytes, want %d", len(b), SecretSize)

@@ -34,6 +34,7 @@ type Generators struct {
 }
 
 // NewGenerators derives the generators for vectors of dimension coordinates, 1 to MaxDimension.
+// Another dimension is an error.
 func NewGenerators(dimension int) (*Generators, error) {
 	if dimension < 1 || dimension > MaxDimension {
 		return nil, fmt.Errorf("commit: dimension %d is not in [1, %d]", dimension, MaxDimension)

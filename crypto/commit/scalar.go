@@ -35,7 +35,7 @@ func newScalar(s *edwards25519.Scalar) *Scalar {
 }
 
 // RandomScalar draws a scalar from 64 bytes of r, which must be crypto/rand.Reader except in tests.
-// Its statistical distance from uniform is below 2^-256.
+// Its statistical distance from uniform is below 2^-256. It returns the reader's errors.
 func RandomScalar(r io.Reader) (*Scalar, error) {
 	var b [64]byte
 	if _, err := io.ReadFull(r, b[:]); err != nil {

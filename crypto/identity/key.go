@@ -134,7 +134,8 @@ type material struct {
 	public   PublicKey
 }
 
-// Generate derives a key from 32 bytes of r, which must be crypto/rand.Reader except in tests.
+// Generate derives a key from 32 bytes of r, which must be crypto/rand.Reader except in tests. It
+// returns the reader's errors.
 func Generate(r io.Reader) (*PrivateKey, error) {
 	var seed [seedSize]byte
 	if _, err := io.ReadFull(r, seed[:]); err != nil {

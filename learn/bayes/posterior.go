@@ -171,9 +171,10 @@ func diagonal(variance []float64) *mat.SymDense {
 	return c
 }
 
-// KL returns the divergence KL(p || other) in nats, at least 0 up to rounding: the measure
-// of quality in [Thesis] (section 4.1.4). It is of the Gaussians that predict, with the parameters
-// Natural: other moments of single weights do not count. Both must be over the same weights.
+// KL returns the divergence KL(p || other) in nats, at least 0 up to rounding: the measure of quality
+// in [Thesis] (section 4.1.4). It is of the Gaussians that predict, with the parameters Natural: other
+// moments of single weights do not count. Both must be over the same weights. Errors: ErrShape,
+// gauss.ErrImproper.
 func (p *Posterior) KL(other *Posterior) (float64, error) {
 	d := p.of.Weights()
 	if other.of.Weights() != d {

@@ -27,7 +27,8 @@ type Scores struct {
 // ErrNoPredictor: the model is computed by a program and cannot predict here.
 var ErrNoPredictor = errors.New("only the program that computes the model can predict")
 
-// Predict returns the predictive distribution at features x, of length Features.
+// Predict returns the predictive distribution at features x, of length Features. Errors: ErrShape,
+// ErrNoPredictor, and those of the moments.
 func (p *Posterior) Predict(x []float64) (Prediction, error) {
 	if len(x) != p.of.Features {
 		return Prediction{}, fmt.Errorf("predict: %d features, want %d: %w", len(x), p.of.Features, ErrShape)
@@ -42,7 +43,8 @@ func (p *Posterior) Predict(x []float64) (Prediction, error) {
 	return predictor.Predict(x), nil
 }
 
-// Evaluate scores the predictive distribution on records. It needs at least one.
+// Evaluate scores the predictive distribution on records. It needs at least one. Errors: ErrShape,
+// ErrData.
 func (p *Posterior) Evaluate(d Data) (Scores, error) {
 	if err := p.of.Check(d); err != nil {
 		return Scores{}, fmt.Errorf("evaluate: %w", err)

@@ -72,7 +72,8 @@ func (k ColumnCheck) remark(rows int) string {
 	return ""
 }
 
-// Check encodes every cell by itself and counts what happens.
+// Check encodes every cell by itself and counts what happens. The error is that of a schema that is
+// not valid.
 func (rec *Records) Check(s *Schema) (*Check, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err

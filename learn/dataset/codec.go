@@ -16,8 +16,8 @@ const (
 	maxSchemaTOML  = 1 << 20
 )
 
-// Canonical returns the one byte form of a valid schema: JSON on one line, fields
-// in the order of the type, no space, shortest decimal floats, no HTML escapes.
+// Canonical returns the one byte form of a valid schema: JSON on one line, fields in the order of the
+// type, no space, shortest decimal floats, no HTML escapes. Errors: ErrSchema.
 func (s *Schema) Canonical() ([]byte, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (s *Schema) Canonical() ([]byte, error) {
 	return b, nil
 }
 
-// ParseSchema accepts exactly what Canonical emits.
+// ParseSchema accepts exactly what Canonical emits. Errors: ErrSchema.
 func ParseSchema(b []byte) (*Schema, error) {
 	s, err := decodeSchema(b)
 	if err != nil {

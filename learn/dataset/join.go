@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Join puts the rows of several files together, by the names of the columns. All files must
-// have the columns of the first.
+// Join puts the rows of several files together, by the names of the columns. All files must have the
+// columns of the first. The error names the column that a file lacks or has too many, as a LineError.
 func Join(parts ...*Records) (*Records, error) {
 	if len(parts) == 0 {
 		return nil, errors.New("dataset: no records to join")

@@ -41,8 +41,8 @@ func (m *Matrix) records(name string) *Records {
 	return rec
 }
 
-// LoadRecords reads a delimited file with a header, or a .npy matrix, whose columns
-// are called x1, x2 and so on.
+// LoadRecords reads a delimited file with a header, or a .npy matrix, whose columns are called x1, x2
+// and so on. Errors: those of opening the file, and those of ReadRecords.
 func LoadRecords(path string) (*Records, error) { return loadRecords(path, false) }
 
 // LoadHeader is LoadRecords for a file that may have no rows below its header.

@@ -45,8 +45,9 @@ type CSVOptions struct {
 	HeaderOnly bool
 }
 
-// ReadRecords reads a delimited file (RFC 4180, UTF-8, optional byte order mark).
-// Blank lines are skipped, every other line must have one field per column.
+// ReadRecords reads a delimited file (RFC 4180, UTF-8, optional byte order mark). Blank lines are
+// skipped, every other line must have one field per column. The first malformed line is a LineError,
+// with line and column but not the cell.
 func ReadRecords(r io.Reader, opt CSVOptions) (*Records, error) {
 	br := bufio.NewReaderSize(r, 1<<16)
 	if err := skipMark(br); err != nil {

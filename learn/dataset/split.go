@@ -23,10 +23,10 @@ func newRand(seed uint64, stream uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, stream))
 }
 
-// Partition shuffles 0..n-1 by the seed and cuts it into len(fractions)+1 pieces: the i-th
-// has floor(n * fractions[i]) elements, the last one the rest. Partition(n, seed, .5) is
-// the half/half split in the code of [DP-PVI], .8 the 80/20 split of its text, and (.6, .2)
-// also gives a validation part.
+// Partition shuffles 0..n-1 by the seed and cuts it into len(fractions)+1 pieces: the i-th has floor(n
+// * fractions[i]) elements, the last one the rest. Partition(n, seed, .5) is the half/half split in
+// the code of [DP-PVI], .8 the 80/20 split of its text, and (.6, .2) also gives a validation part.
+// Fractions outside of [0, 1] or that add up to more than 1 are an error.
 func Partition(n int, seed uint64, fractions ...float64) ([][]int, error) {
 	total := 0.0
 	for _, f := range fractions {
@@ -104,9 +104,10 @@ func (c ClientSplit) sizes(n int) []int {
 	return sizes
 }
 
-// Split returns, per client, the rows of a data set with targets y (indices into y);
-// small clients come first. With kappa = 0 in regression rows go round at random;
-// any other kappa needs classification, where y > 0 is one class and the rest the other.
+// Split returns, per client, the rows of a data set with targets y (indices into y); small clients
+// come first. With kappa = 0 in regression rows go round at random; any other kappa needs
+// classification, where y > 0 is one class and the rest the other. Errors: ErrNeedsClasses, too few
+// rows for the clients.
 func (c ClientSplit) Split(y []float64, classification bool) ([][]int, error) {
 	if err := c.validate(); err != nil {
 		return nil, err

@@ -41,8 +41,8 @@ func (t *Table) Row(i int) []float64 {
 	return t.X[i*d : (i+1)*d : (i+1)*d]
 }
 
-// Select copies the given rows, in the given order, into a new table. The notes are not
-// copied: they counted all rows.
+// Select copies the given rows, in the given order, into a new table. The notes are not copied: they
+// counted all rows. A row that the table does not have is an error.
 func (t *Table) Select(rows []int) (*Table, error) {
 	out := &Table{
 		Name: t.Name, Columns: t.Columns, Classification: t.Classification,

@@ -53,10 +53,10 @@ func (p Point) In(scale float64) Point {
 
 const z95 = 1.959963984540054
 
-// Estimate reads a revealed sum. variance is that of the noise on a coordinate in grid units
-// squared, u the unit of the sum. RMSE is in units of the encoded target. A mean over parties varies no
-// more than one of as many records: a party's mean score is in the range of single ones, and its bins'
-// residuals are in that of its share there.
+// Estimate reads a revealed sum. variance is that of the noise on a coordinate in grid units squared,
+// u the unit of the sum. RMSE is in units of the encoded target. A mean over parties varies no more
+// than one of as many records: a party's mean score is in the range of single ones, and its bins'
+// residuals are in that of its share there. Errors: bayes.ErrShape.
 func (c *Config) Estimate(sum []int64, variance float64, t Target, u int64) (Point, error) {
 	if len(sum) < c.Dim() || u < 1 {
 		return Point{}, fmt.Errorf("evaluation: %d coordinates of %d: %w", len(sum), c.Dim(), bayes.ErrShape)

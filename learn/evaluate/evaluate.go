@@ -191,8 +191,8 @@ type Target struct {
 	Half float64
 }
 
-// Sum adds the scores of held-out records under a posterior, in units of u, to a sum: of each record, or
-// their mean.
+// Sum adds the scores of held-out records under a posterior, in units of u, to a sum: of each record,
+// or their mean. Errors: bayes.ErrShape, and those of predicting.
 func (c *Config) Sum(sum []int64, q *bayes.Posterior, held bayes.Data, t Target, u int64) error {
 	if len(sum) < c.Dim() {
 		return fmt.Errorf("evaluation: %d coordinates of %d: %w", len(sum), c.Dim(), bayes.ErrShape)

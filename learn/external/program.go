@@ -145,8 +145,8 @@ func environment(lookup func(string) (string, bool)) []string {
 	return env
 }
 
-// Split splits a command line at spaces. Single and double quotes group; there is no
-// shell, and nothing is expanded.
+// Split splits a command line at spaces. Single and double quotes group; there is no shell, and
+// nothing is expanded. A quote that is not closed and an empty line are errors.
 func Split(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder

@@ -69,8 +69,8 @@ func isCondition(err error) bool {
 	return ok
 }
 
-// Natural is the inverse of Moments: the natural parameters of N(mean,
-// diag(variance)) in the mean-field family, of N(mean, Covariance) in the full one.
+// Natural is the inverse of Moments: the natural parameters of N(mean, diag(variance)) in the
+// mean-field family, of N(mean, Covariance) in the full one. Errors: ErrImproper.
 func (s Space) Natural(m *Moments) ([]float64, error) {
 	v := make([]float64, s.Dim())
 	if s.Family == Full {

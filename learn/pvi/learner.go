@@ -43,10 +43,10 @@ type Proposal struct {
 	ClippedFraction float64
 }
 
-// NewLearner returns a party with its data split into the configuration's shards
-// (Data.Split). weight is the party's public share of all records, in [0, 1]. It matters
-// only with Beta, StartPrecision or ShardPower above 0, and is public, so it must not be
-// derived from a secret number of records.
+// NewLearner returns a party with its data split into the configuration's shards (Data.Split). weight
+// is the party's public share of all records, in [0, 1]. It matters only with Beta, StartPrecision or
+// ShardPower above 0, and is public, so it must not be derived from a secret number of records.
+// Errors: ErrConfig, bayes.ErrData.
 func NewLearner(cfg Config, data bayes.Data, weight float64) (*Learner, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err

@@ -6,7 +6,8 @@ import (
 	"choir/learn/bayes"
 )
 
-// Posterior returns the repaired global posterior of a raw state: public, like raw.
+// Posterior returns the repaired global posterior of a raw state: public, like raw. Errors:
+// bayes.ErrShape, gauss.ErrImproper.
 func (c Config) Posterior(raw []int64) (*bayes.Posterior, error) {
 	q, _, err := c.repair(raw)
 	if err != nil {

@@ -53,7 +53,8 @@ func (c Config) checkResidual(bad badField) {
 	}
 }
 
-// ProposeResiduals is Propose in a residual round, for public weights.
+// ProposeResiduals is Propose in a residual round, for public weights. Errors: those of Propose, and
+// bayes.ErrShape for weights of another number.
 func (l *Learner) ProposeResiduals(round int, weights []float64, state []byte) (Proposal, error) {
 	if _, err := l.open(round, state); err != nil {
 		return Proposal{}, fmt.Errorf("propose: %w", err)

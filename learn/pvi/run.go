@@ -24,7 +24,8 @@ type NoiseFunc func(round, party int) []int64
 // reference of a trusted aggregator. It does the same arithmetic on the same integers as a
 // session, so that a session with the same noise ends in the same state.
 //
-// A nil noise adds nothing. All parties are in every round.
+// A nil noise adds nothing. All parties are in every round. Errors: ErrConfig, ErrOverflow, those of
+// the learners, and the context's.
 func Run(ctx context.Context, cfg Config, learners []*Learner, noise NoiseFunc, rounds int) (History, error) {
 	h, err := begin(cfg, learners)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 // count from 1. A schedule is public and a pure function.
 type Schedule func(round int) []int
 
-// Asynchronous is the order of arrival in [Workshop]: one party a round, drawn from a
-// public seed with a probability in inverse proportion to its number of records, as if all
-// computed equally fast. sizes are the public numbers of records, all above 0.
+// Asynchronous is the order of arrival in [Workshop]: one party a round, drawn from a public seed with
+// a probability in inverse proportion to its number of records, as if all computed equally fast. sizes
+// are the public numbers of records, all above 0. Errors: ErrConfig.
 func Asynchronous(sizes []int, seed [32]byte) (Schedule, error) {
 	up := make([]float64, len(sizes))
 	total := 0.0

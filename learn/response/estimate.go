@@ -34,7 +34,8 @@ func reportsIn(counts []int64) (n float64, err error) {
 	return n, nil
 }
 
-// Histogram estimates how many users have each value.
+// Histogram estimates how many users have each value. Counts of another number than the values, below
+// 0, or of no report at all are an error.
 func (r Response) Histogram(counts []int64) ([]Estimate, error) {
 	n, err := r.check(counts)
 	if err != nil {
@@ -51,8 +52,9 @@ func (r Response) Histogram(counts []int64) ([]Estimate, error) {
 	return out, nil
 }
 
-// Mean estimates the mean of the values that Level rounded, in [0, 1]. Its standard deviation counts the
-// spread of the values too, and so is at most too large.
+// Mean estimates the mean of the values that Level rounded, in [0, 1]. Its standard deviation counts
+// the spread of the values too, and so is at most too large. Counts of another number than the values,
+// below 0, or of no report at all are an error.
 func (r Response) Mean(counts []int64) (Estimate, error) {
 	n, err := r.check(counts)
 	if err != nil {

@@ -26,8 +26,8 @@ type Response struct {
 	gamma      uint64 // in units of 2^-32
 }
 
-// New returns the randomiser for values 0 to categories-1, with gamma in (0, 1] rounded up to a multiple
-// of 2^-32.
+// New returns the randomiser for values 0 to categories-1, with gamma in (0, 1] rounded up to a
+// multiple of 2^-32. Other numbers are an error.
 func New(categories int, gamma float64) (Response, error) {
 	switch {
 	case categories < 2 || categories > maxCategories:
@@ -41,7 +41,7 @@ func New(categories int, gamma float64) (Response, error) {
 // Gamma returns the exact probability of a uniform report.
 func (r Response) Gamma() float64 { return float64(r.gamma) / unit }
 
-// Report draws a report of a value.
+// Report draws a report of a value. A number that is no value is an error, and so are the reader's.
 func (r Response) Report(value int, random io.Reader) (int, error) {
 	if value < 0 || value >= int(r.categories) {
 		return 0, fmt.Errorf("response: the value isn't in 0..%d", r.categories-1)
@@ -61,8 +61,9 @@ func (r Response) Report(value int, random io.Reader) (int, error) {
 	return value, nil
 }
 
-// Level rounds x in [0, 1] to one of the k values, j for j/(k-1), at random so that the mean is kept: up to
-// 2^-32, to which x is rounded first.
+// Level rounds x in [0, 1] to one of the k values, j for j/(k-1), at random so that the mean is kept:
+// up to 2^-32, to which x is rounded first. Other numbers, and the reader's errors, are returned as an
+// error.
 func (r Response) Level(x float64, random io.Reader) (int, error) {
 	if !(x >= 0 && x <= 1) {
 		return 0, errors.New("response: the number isn't in [0, 1]")

@@ -210,7 +210,8 @@ func (s *Survey) Bounds() (record, party uint64, categories uint32) {
 	return record, record * uint64(s.cfg.MaxRecords), categories
 }
 
-// Fits checks the number of a party's records. x has the encoded columns of all records, y the targets.
+// Fits checks the number of a party's records. x has the encoded columns of all records, y the
+// targets. The error tells by how many records the party is beyond the plan.
 func (s *Survey) Fits(x, y []float64) error {
 	switch n := int64(len(y)); {
 	case len(x) != len(y)*s.width:

@@ -18,8 +18,8 @@ func (c Config) Mechanism() (pvi.Mechanism, error) {
 		PerParty: c.perParty()}, nil
 }
 
-// Predictive is Posterior with the model that predicts from it. Before the first statistics
-// it is the prior.
+// Predictive is Posterior with the model that predicts from it. Before the first statistics it is the
+// prior. Errors: ErrShape, gauss.ErrImproper.
 func (c Config) Predictive(raw []int64, noise float64) (*bayes.Posterior, error) {
 	s, err := c.open(raw)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"choir/learn/bayes"
 )
 
-// Sum is the sum of the vectors of a party's records.
+// Sum is the sum of the vectors of a party's records. Records of another width, or more of them than
+// the plan allows, are an error.
 func (l *Layout) Sum(d bayes.Data) ([]int64, error) {
 	width := l.schema.Dim()
 	if len(d.X) != len(d.Y)*width {

@@ -29,7 +29,8 @@ func (p Precision) fill() (Precision, error) {
 	return p, nil
 }
 
-// Upper returns an upper bound on the epsilon at delta of the composition of the terms.
+// Upper returns an upper bound on the epsilon at delta of the composition of the terms. Errors:
+// ErrTerm.
 func Upper(terms []Term, delta float64, prec Precision) (float64, error) {
 	prec, err := check(terms, delta, prec)
 	if err != nil {
