@@ -28,7 +28,7 @@ type Scores struct {
 var ErrNoPredictor = errors.New("only the program that computes the model can predict")
 
 // Predict returns the predictive distribution at features x, of length Features. Errors: ErrShape,
-// ErrNoPredictor, and those of the moments.
+// ErrNoPredictor, model.ErrPredictive.
 func (p *Posterior) Predict(x []float64) (Prediction, error) {
 	if len(x) != p.of.Features {
 		return Prediction{}, fmt.Errorf("predict: %d features, want %d: %w", len(x), p.of.Features, ErrShape)
