@@ -65,15 +65,6 @@ func ProfileByName(name string) (Profile, bool) {
 	return Profile{}, false
 }
 
-// odds are the probabilities by kind of fault.
-func (p Profile) odds() map[string]float64 {
-	return map[string]float64{"lose": p.Lose, "twice": p.Twice, "forge": p.Forge, "delay": p.Delay,
-		"again": p.Again, "hole": p.Hole,
-		"batch": p.Batch, "think": p.Think, "crash": p.Crash, "replay": p.Replay,
-		"rewind": p.Rewind, "split": p.Split, "lie": p.Lie, "cut": p.Cut, "slow": p.Slow,
-		"skew": p.Skew, "late": p.Late, "leave": p.Leave}
-}
-
 // Shape is the members of a session, how many parties its sets have at least, and who adds noise.
 type Shape struct {
 	Parties    int // at least 2; 0: no shape

@@ -24,9 +24,6 @@ func runSeams(seed uint64, profile Profile, s seams) Result {
 	return simulate(draw(seed, profile), profile, newChaos(seed, nil, false), s, nil)
 }
 
-// replay simulates one session with exactly the faults of a script.
-func replay(setup Setup, script []Fault) Result { return replaySeams(setup, script, seams{}) }
-
 func replaySeams(setup Setup, script []Fault, s seams) Result {
 	return simulate(setup, Profile{Name: "script"}, newChaos(setup.Seed, script, true), s, nil)
 }

@@ -59,11 +59,8 @@ func NewPrivateKey(suite Suite, b []byte) (*PrivateKey, error) {
 	return newPrivateKey(suite, key), nil
 }
 
-// suite returns the suite of the key.
-func (k PrivateKey) suite() Suite { return k.material().suite }
-
-// Public returns the public key, publicKeySize bytes. The node signs it with
-// its identity, together with the plan.
+// Public returns the public key: 32 bytes, or 1,216 in the hybrid suite. The node signs it with its
+// identity, together with the plan.
 func (k PrivateKey) Public() []byte { return k.material().key.PublicKey().Bytes() }
 
 // Bytes encodes the private key (32 bytes in both suites) for the store of its owner. The result is

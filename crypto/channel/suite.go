@@ -40,17 +40,6 @@ func (s Suite) Validate() error {
 	return err
 }
 
-// publicKeySize returns the length of a public key in bytes, 0 if s is unknown.
-func (s Suite) publicKeySize() int {
-	switch s {
-	case SuiteHybrid:
-		return 1184 + 32
-	case SuiteX25519:
-		return 32
-	}
-	return 0
-}
-
 // EncSize returns the length in bytes of the enc that Initiate returns, 0 if s
 // is unknown.
 func (s Suite) EncSize() int {
