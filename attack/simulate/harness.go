@@ -19,25 +19,25 @@ type Harness struct {
 	Messages [][]byte // the messages of others to it in the recorded session, in order
 }
 
-// NewBench records the session of a setup, without faults, for the first member
+// NewHarness records the session of a setup, without faults, for the first member
 // of a role.
-func NewBench(setup Setup, role protocol.Role) (*Harness, error) {
+func NewHarness(setup Setup, role protocol.Role) (*Harness, error) {
 	w, err := newWorld(setup, Profile{}, newChaos(setup.Seed, nil, true), seams{})
 	if err != nil {
 		return nil, err
 	}
 	w.run()
 	if len(w.oracle.violations) > 0 {
-		return nil, fmt.Errorf("bench: %s", w.oracle.violations[0])
+		return nil, fmt.Errorf("harness: %s", w.oracle.violations[0])
 	}
 	i := slices.IndexFunc(w.members, func(m *member) bool { return m.role == role })
-	b := &Harness{setup: setup, member: i}
+	h := &Harness{setup: setup, member: i}
 	for _, msg := range w.members[i].history {
 		if msg.from != i {
-			b.Messages = append(b.Messages, msg.data)
+			h.Messages = append(h.Messages, msg.data)
 		}
 	}
-	return b, nil
+	return h, nil
 }
 
 // The operations of a program: an operation's byte, then its operands.
@@ -57,8 +57,8 @@ const (
 )
 
 // Honest is the program that delivers the recorded session.
-func (b *Harness) Honest() (program []byte) {
-	for k := range b.Messages {
+func (h *Harness) Honest() (program []byte) {
+	for k := range h.Messages {
 		program = append(program, opDeliver, byte(k>>8), byte(k), opFlush, opUpdate, opFlush)
 	}
 	return program
@@ -78,13 +78,13 @@ var errBroken = errors.New("the machine broke a promise")
 
 // Drive runs a program, of any bytes, and returns the first violation as an error.
 // It doesn't recover from a panic of the machine.
-func (b *Harness) Drive(program []byte) (p Progress, err error) {
-	w, err := newWorld(b.setup, Profile{}, newChaos(b.setup.Seed, nil, true),
-		seams{honest: func(i int) bool { return i == b.member }})
+func (h *Harness) Drive(program []byte) (p Progress, err error) {
+	w, err := newWorld(h.setup, Profile{}, newChaos(h.setup.Seed, nil, true),
+		seams{honest: func(i int) bool { return i == h.member }})
 	if err != nil {
 		return p, err
 	}
-	d := &drive{bench: b, w: w, m: w.members[b.member], rest: program}
+	d := &drive{harness: h, w: w, m: w.members[h.member], rest: program}
 	d.start()
 	for len(d.rest) > 0 && len(w.oracle.violations) == 0 {
 		d.operate(d.byte() % opCount)
@@ -102,12 +102,12 @@ func (b *Harness) Drive(program []byte) (p Progress, err error) {
 
 // drive is a running program.
 type drive struct {
-	bench *Harness
-	w     *world
-	m     *member
-	rest  []byte
-	work  *protocol.Work
-	held  *protocol.Proposal // given to the machine, which has sent nothing yet
+	harness *Harness
+	w       *world
+	m       *member
+	rest    []byte
+	work    *protocol.Work
+	held    *protocol.Proposal // given to the machine, which has sent nothing yet
 }
 
 // byte is the program's next byte, 0 after its end.
@@ -194,10 +194,10 @@ func (d *drive) operate(op byte) {
 // message is a copy of one of the recorded messages.
 func (d *drive) message() []byte {
 	k := int(d.byte())<<8 | int(d.byte())
-	if len(d.bench.Messages) == 0 {
+	if len(d.harness.Messages) == 0 {
 		return nil
 	}
-	return append([]byte(nil), d.bench.Messages[k%len(d.bench.Messages)]...)
+	return append([]byte(nil), d.harness.Messages[k%len(d.harness.Messages)]...)
 }
 
 // insider is another content for a message, signed by the member that sent it.

@@ -16,7 +16,7 @@ const corpus = 8
 
 func bench(t testing.TB, role protocol.Role) *simulate.Harness {
 	t.Helper()
-	b, err := simulate.NewBench(simulate.Setup{Seed: 7, Parties: 3, Computes: 2, Dim: 2, Rounds: 3, Spares: 1,
+	b, err := simulate.NewHarness(simulate.Setup{Seed: 7, Parties: 3, Computes: 2, Dim: 2, Rounds: 3, Spares: 1,
 		MinParties: 2,
 		Noise:      protocol.NoiseParty}, role)
 	if err != nil {

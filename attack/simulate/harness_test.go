@@ -66,7 +66,7 @@ func TestWanderingPrograms(t *testing.T) {
 	}
 	for name, role := range benchRoles {
 		t.Run(name, func(t *testing.T) {
-			b, err := NewBench(benchSetup(), role)
+			b, err := NewHarness(benchSetup(), role)
 			if err != nil {
 				t.Fatal(err)
 			}
