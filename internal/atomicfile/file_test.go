@@ -3,6 +3,8 @@ package atomicfile
 import (
 	"bufio"
 	"encoding/csv"
+	"errors"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -114,7 +116,8 @@ func TestWriteFileAfterAKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		os.Stdout.WriteString("written\n")
-		select {}
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the test ends
+		return
 	}
 	if runtime.GOOS == "windows" {
 		return // where what is left stays
@@ -123,8 +126,9 @@ func TestWriteFileAfterAKill(t *testing.T) {
 	start := func() (kill func()) {
 		c := exec.Command(os.Args[0], "-test.run=^TestWriteFileAfterAKill$")
 		c.Env = append(os.Environ(), "CHOIR_TEST_WRITE="+dir)
+		_, in := c.StdinPipe()
 		out, err := c.StdoutPipe()
-		if err != nil {
+		if err := errors.Join(in, err); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.Start(); err != nil {
