@@ -135,7 +135,7 @@ func (h *Rehearsal) data(made *terms.Rehearsal, a app.Spec) (*Data, error) {
 	parties := made.Plan.Members[:made.Plan.Parties()]
 	for i, m := range parties {
 		if rec := records[m.Name]; rec != nil {
-			if err := h.part(d, i, rec); err != nil {
+			if err := h.part(d, i, m.Name, rec); err != nil {
 				return nil, err
 			}
 			if few := terms.TooFew(made.Plan, i, len(rec.Cells)); few != "" {
@@ -262,13 +262,15 @@ func (h *Rehearsal) again(d *Data, i int, known bayes.Data, each int) error {
 	return nil
 }
 
-// part encodes the rows of party i and holds some out, unless there is a file to test on.
-func (h *Rehearsal) part(d *Data, i int, rec *dataset.Records) error {
+// part encodes the rows of party i, by name, and holds some out, unless there is a file to test on.
+func (h *Rehearsal) part(d *Data, i int, name string, rec *dataset.Records) error {
 	t, err := rec.Encode(d.Schema)
 	if err != nil {
 		return protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
-	d.Warnings = append(d.Warnings, notes(t, d.Schema)...)
+	for _, note := range notes(t, d.Schema) {
+		d.Warnings = append(d.Warnings, name+": "+note)
+	}
 	own := rows(t)
 	if h.Test == "" {
 		cut, err := dataset.Partition(t.Rows(), h.Seed+uint64(i), trainShare)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,12 +57,24 @@ aggregator = "cards/agg.card"
 `+section), files
 }
 
-// TestRehearseNamesMembers: a plan of five lines, without members, has a party for each file.
+// TestRehearseNamesMembers: a plan of five lines, without members, has a party for each file, which is named
+// where its values are out of range.
 func TestRehearseNamesMembers(t *testing.T) {
 	config, files := rehearsed(t, "")
 	text := "rounds = 2\n[privacy]\nepsilon = 4.0\ndelta = 1e-5\n[learning]\nschema_file = \"schema.toml\"\n" +
 		"records = 100000\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitN(string(rows), "\n", 3)
+	cells := strings.Split(lines[1], ",")
+	cells[slices.Index(strings.Split(lines[0], ","), "marker")] = "200"
+	lines[1] = strings.Join(cells, ",")
+	if err := os.WriteFile(files[0], []byte(strings.Join(lines, "\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	h := &Rehearsal{Config: config, Data: files, Signal: 1.5, Seed: 1, Out: t.TempDir()}
@@ -72,8 +85,11 @@ func TestRehearseNamesMembers(t *testing.T) {
 	if res.Parties != 2 || res.TrainRows != 120+160 {
 		t.Errorf("%d parties, %d rows", res.Parties, res.TrainRows)
 	}
-	if all := strings.Join(res.Warnings, "\n"); !strings.Contains(all, "counts on 50000 records of this party") {
-		t.Errorf("warnings %q", all)
+	all := strings.Join(res.Warnings, "\n")
+	for _, want := range []string{"counts on 50000 records of this party", "party-01: column marker: 1 value"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("warnings %q lack %q", all, want)
+		}
 	}
 }
 

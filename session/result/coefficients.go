@@ -69,12 +69,21 @@ type Coefficient struct {
 	PriorOnly bool `json:"prior_only"`
 }
 
+// errLevel is the error of a probability that is none.
+func errLevel(level float64) error {
+	if level > 1 && level < 100 {
+		return protocol.Fail(protocol.ClassInput, "level: %v is not in (0, 1); that of %v %% is %v", level, level,
+			level/100)
+	}
+	return protocol.Fail(protocol.ClassInput, "level: %v is not in (0, 1)", level)
+}
+
 // Coefficients returns the coefficients with central intervals of the level. p is the
 // session's plan; without it, nil, nothing is compared with the prior. Errors:
 // ErrNoCoefficients, protocol.ErrMismatch for the plan of another model.
 func (f *ModelFile) Coefficients(p *protocol.Plan, level float64) (*Coefficients, error) {
 	if !(level > 0 && level < 1) {
-		return nil, protocol.Fail(protocol.ClassInput, "level: %v is not in (0, 1)", level)
+		return nil, errLevel(level)
 	}
 	if err := f.linear(); err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "model: %w", err)

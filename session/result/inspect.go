@@ -41,6 +41,12 @@ func filesOf(dir string) string {
 	return dir
 }
 
+// IsFolder reports whether a folder has a session's transcript.
+func IsFolder(dir string) bool {
+	info, err := os.Stat(filepath.Join(filesOf(dir), TranscriptFile))
+	return err == nil && info.Mode().IsRegular()
+}
+
 // PlanPath returns the path of the signed plan in a session's folder.
 func PlanPath(dir string) string { return filepath.Join(filesOf(dir), PlanFile) }
 

@@ -26,7 +26,7 @@ type Tables struct {
 // given probability.
 func FolderTables(dir string, level float64) (*Tables, error) {
 	if !(level > 0 && level < 1) {
-		return nil, protocol.Fail(protocol.ClassInput, "level: %v isn't in (0, 1)", level)
+		return nil, errLevel(level)
 	}
 	f, err := folderModel(dir)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,7 +49,7 @@ func (a *App) modelShow() *cobra.Command {
 			}
 			c, err := result.FolderCoefficients(args[0], level)
 			if err != nil {
-				return modelHint(err)
+				return modelHint(args[0], err)
 			}
 			b, err := coefficientsAs(format, c)
 			if err != nil {
@@ -65,11 +66,20 @@ func (a *App) modelShow() *cobra.Command {
 	return cmd
 }
 
+// resultFolder is which folders have a session's results, and the one that a folder has.
+func resultFolder(dir string) string {
+	folder := "a demonstration's folder or the aggregator's out_dir"
+	if own := filepath.Join(dir, "result"); result.IsFolder(own) {
+		folder += ", here " + own
+	}
+	return folder
+}
+
 // modelHint adds a next step to an error about a folder's model.
-func modelHint(err error) error {
+func modelHint(dir string, err error) error {
 	switch {
 	case errors.Is(err, result.ErrNoModel), errors.Is(err, fs.ErrNotExist):
-		return WithHint(err, "name a demonstration's folder or the aggregator's out_dir")
+		return WithHint(err, "name "+resultFolder(dir))
 	case errors.Is(err, result.ErrIsProgram):
 		return WithHint(err, "only the program that computes the model can predict; model.csv has its weights")
 	case errors.Is(err, result.ErrIsSum):

@@ -34,7 +34,7 @@ func (a *App) Stats() *cobra.Command {
 			}
 			t, err := result.FolderTables(args[0], level)
 			if err != nil {
-				return modelHint(err)
+				return modelHint(args[0], err)
 			}
 			b, err := tablesAs(format, t)
 			if err != nil {

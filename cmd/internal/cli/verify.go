@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -63,6 +65,9 @@ altered.`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: folderArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			r, err := result.VerifyFolder(args[0])
+			if errors.Is(err, fs.ErrNotExist) {
+				return WithHint(err, "name "+resultFolder(args[0]))
+			}
 			if err != nil {
 				return err
 			}
