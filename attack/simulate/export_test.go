@@ -82,3 +82,6 @@ func believeVoid() seams {
 		}}
 	}}
 }
+
+// replay simulates one session with exactly the faults of a script.
+func replay(setup Setup, script []Fault) Result { return replaySeams(setup, script, seams{}) }

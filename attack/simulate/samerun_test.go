@@ -33,6 +33,3 @@ func TestSameSeedSameRun(t *testing.T) {
 		t.Errorf("%d different traces", len(traces))
 	}
 }
-
-// replay simulates one session with exactly the faults of a script.
-func replay(setup Setup, script []Fault) Result { return replaySeams(setup, script, seams{}) }
