@@ -53,14 +53,11 @@ func (l *series) signals(g group, c common, r *response) (means *mat.Dense, vari
 			}
 		}
 	}
-	var solved, back mat.Dense
 	means = mat.DenseCopyOf(g.seen)
 	variances = make([]float64, n)
-	if r.root.SolveTo(&solved, l.left(g, r)) != nil || r.root.SolveTo(&back, noise.T()) != nil {
-		return means, variances
-	}
+	back := r.root.solve(noise.T())
 	var drawn mat.Dense
-	drawn.Mul(noise, &solved)
+	drawn.Mul(noise, r.root.solve(l.left(g, r)))
 	means.Sub(means, &drawn)
 	for s := range n {
 		variances[s] = max(0, l.sums[s]-mat.Dot(noise.RowView(s), back.ColView(s)))

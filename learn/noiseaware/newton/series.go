@@ -177,8 +177,7 @@ type response struct {
 	square     float64 // variance of the weight before the sums
 	directions []direction
 	covariance *mat.SymDense // of the sums
-	root       mat.Cholesky
-	logDet     float64
+	root       *root
 	slope      float64   // mean of the directions'
 	filter     []float64 // the weight's mean is that of the sums with this
 	variance   float64   // of the weight
@@ -203,15 +202,10 @@ func (l *series) respond(c common, square, off float64) *response {
 		}
 	}
 	l.known(r, c)
-	if !r.root.Factorize(r.covariance) {
+	if r.root = rootOf(r.covariance); r.root == nil {
 		return nil
 	}
-	r.logDet = r.root.LogDet()
-	var filter mat.VecDense
-	if r.root.SolveVecTo(&filter, mat.NewVecDense(n, cross)) != nil {
-		return nil
-	}
-	r.filter = filter.RawVector().Data
+	r.filter = r.root.solve(mat.NewDense(n, 1, cross)).RawMatrix().Data
 	for _, q := range r.directions {
 		l.err(r, c, q)
 	}
@@ -221,14 +215,16 @@ func (l *series) respond(c common, square, off float64) *response {
 // covary adds a direction's part to the covariance of the sums.
 func (l *series) covary(r *response, c common, q direction) {
 	way := r.square + q.error
+	all := r.covariance.RawSymmetric()
 	for s, k := range c.rate {
 		way += l.apart[s]
-		r.covariance.SetSym(s, s, r.covariance.At(s, s)+q.share*(math.Pow(k*q.slope, 2)*way+l.sums[s]))
+		row := all.Data[s*all.Stride : s*all.Stride+len(c.rate)]
+		row[s] += q.share * (k*q.slope*k*q.slope*way + l.sums[s])
 		stays := 1 - l.moved[s]*k*q.slope
 		f := stays*way*k*q.slope - l.moved[s]*l.sums[s]
 		for u := s + 1; u < len(c.rate); u++ {
 			later := c.rate[u] * q.slope
-			r.covariance.SetSym(s, u, r.covariance.At(s, u)+q.share*f*later)
+			row[u] += q.share * f * later
 			f *= 1 - l.moved[u]*later
 		}
 		way = stays*stays*way + l.moved[s]*l.moved[s]*l.sums[s]
@@ -250,7 +246,13 @@ func (l *series) known(r *response, c common) {
 				f *= 1 - l.moved[s]*c.rate[s]*q.slope
 			}
 		}
-		r.covariance.SymRankOne(r.covariance, -square, mat.NewVecDense(len(turn), turn))
+		all := r.covariance.RawSymmetric()
+		for s := t; s < len(turn); s++ {
+			row := all.Data[s*all.Stride : s*all.Stride+len(turn)]
+			for u := s; u < len(turn); u++ {
+				row[u] -= square * turn[s] * turn[u]
+			}
+		}
 		r.turns[t] = turn
 	}
 }
@@ -370,12 +372,9 @@ func (l *series) mix(out []mixture, g group, c common, responses []*response) {
 			continue
 		}
 		seen := l.left(g, r)
-		var solved mat.Dense
-		if r.root.SolveTo(&solved, seen) != nil {
-			solved = *seen
-		}
+		solved := r.root.solve(seen)
 		for j, m := range g.members {
-			log := math.Log(five[n].weight) - r.logDet/2
+			log := math.Log(five[n].weight) - r.root.logDet()/2
 			for s, k := range c.rate {
 				y := seen.At(s, j)
 				log -= y * solved.At(s, j) / 2
