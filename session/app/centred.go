@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 
 	"choir/crypto/fixedpoint"
 	"choir/learn/bayes"
@@ -16,10 +17,10 @@ import (
 // centring is the public side of a method whose first rounds measure the columns' frame. Its state
 // is the method's, followed by that of package centre. Without such rounds it is the method's.
 type centring struct {
-	folder                 // the method that learns
-	rounds int             // that measure
-	dim    int             // of a sum
-	schema json.RawMessage // how columns are encoded
+	folder                                 // the method that learns
+	rounds int                             // that measure
+	dim    int                             // of a sum
+	schema func() (*dataset.Schema, error) // how columns are encoded
 	// Measuring rounds have the terms of those that learn: each vector, the mean of a group of records, is
 	// at most clip long, on the grid of frac bits.
 	groups int // vectors of a party; 0: one for each record
@@ -31,9 +32,14 @@ type centring struct {
 	releases int
 }
 
+// once returns what parses a schema when it is first asked: every round asks for it.
+func once(schema json.RawMessage) func() (*dataset.Schema, error) {
+	return sync.OnceValues(func() (*dataset.Schema, error) { return dataset.ParseSchema(schema) })
+}
+
 // measured is the length of the state of package centre.
 func (c centring) measured() (int, error) {
-	schema, err := dataset.ParseSchema(c.schema)
+	schema, err := c.schema()
 	if err != nil {
 		return 0, err
 	}
@@ -86,7 +92,7 @@ func (c centring) check(all int) error {
 	if c.rounds == 0 {
 		return nil
 	}
-	schema, err := dataset.ParseSchema(c.schema)
+	schema, err := c.schema()
 	switch {
 	case err != nil:
 		return err

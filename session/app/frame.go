@@ -6,14 +6,13 @@ import (
 	"choir/crypto/fixedpoint"
 	"choir/learn/bayes"
 	"choir/learn/centre"
-	"choir/learn/dataset"
 	"choir/learn/noiseaware/newton"
 	"choir/protocol"
 )
 
 // columns are those that are centred.
 func (c centring) columns() (centre.Columns, error) {
-	schema, err := dataset.ParseSchema(c.schema)
+	schema, err := c.schema()
 	if err != nil {
 		return centre.Columns{}, err
 	}
@@ -68,7 +67,7 @@ func (c centring) aware(p *protocol.Plan, state []int64, q *bayes.Posterior,
 	if p.Noise == protocol.NoiseNone {
 		return c.after(p, state, q)
 	}
-	schema, err := dataset.ParseSchema(c.schema)
+	schema, err := c.schema()
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func (g *GlobalVI) LearningRounds(p *protocol.Plan) int {
 
 // centring is how the first rounds measure: by records, as gradients are summed.
 func (g *GlobalVI) centring() centring {
-	return centring{folder: g.Global, rounds: g.CentreRounds, dim: g.Global.Dim(), schema: g.Schema,
+	return centring{folder: g.Global, rounds: g.CentreRounds, dim: g.Global.Dim(), schema: once(g.Schema),
 		clip: g.Global.Clip, bits: g.Global.FracBits, rate: g.Global.SampleRate, releases: 1}
 }
 

@@ -93,7 +93,7 @@ func (m *MCMC) Model(p *protocol.Plan) protocol.Model {
 
 // centring is how the first rounds measure: by records, at most as long as a query's answer.
 func (m *MCMC) centring(s mcmc.Sampler) centring {
-	return centring{folder: s, rounds: m.CentreRounds, dim: m.MCMC.Dim(), schema: m.Schema, clip: 1,
+	return centring{folder: s, rounds: m.CentreRounds, dim: m.MCMC.Dim(), schema: once(m.Schema), clip: 1,
 		bits: mcmc.FracBits, rate: m.MCMC.SampleRate, releases: 1}
 }
 

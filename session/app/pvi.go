@@ -164,7 +164,7 @@ func (l *PVI) Posterior(p *protocol.Plan, state []int64) (*bayes.Posterior, erro
 // records; with noise at every party by as many noisy sums as it takes steps.
 func (l *PVI) centring() centring {
 	p := l.PVI.Strategy.Params()
-	c := centring{folder: l.PVI, rounds: l.CentreRounds, dim: l.PVI.Dim(), schema: l.Schema,
+	c := centring{folder: l.PVI, rounds: l.CentreRounds, dim: l.PVI.Dim(), schema: once(l.Schema),
 		groups: max(1, p.Shards), clip: l.PVI.Clip, bits: l.PVI.FracBits, rate: 1, releases: 1}
 	if p.Local {
 		c.groups, c.releases = 0, max(1, p.Steps)

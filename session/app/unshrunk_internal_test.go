@@ -29,7 +29,7 @@ func TestUnshrunk(t *testing.T) {
 	}
 	for noise, want := range map[protocol.Placement][]float64{
 		protocol.NoiseParty: q.Unshrunk([]float64{0.5, 0.5}).SD(), protocol.NoiseNone: q.SD()} {
-		got, err := centring{schema: canonical}.aware(&protocol.Plan{Noise: noise}, nil, q, 0.5)
+		got, err := centring{schema: once(canonical)}.aware(&protocol.Plan{Noise: noise}, nil, q, 0.5)
 		if err != nil || !slices.Equal(got.SD(), want) {
 			t.Errorf("noise %v: %v (%v), want %v", noise, got.SD(), err, want)
 		}

@@ -33,7 +33,7 @@ func TestUntold(t *testing.T) {
 		noise          protocol.Placement
 		mean, variance float64
 	}{{protocol.NoiseParty, 0, 0.5}, {protocol.NoiseNone, 1, 0.01}} {
-		got, err := centring{schema: canonical}.aware(&protocol.Plan{Noise: c.noise}, nil, q, 0.5)
+		got, err := centring{schema: once(canonical)}.aware(&protocol.Plan{Noise: c.noise}, nil, q, 0.5)
 		if err != nil {
 			t.Fatal(err)
 		}
