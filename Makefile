@@ -49,13 +49,17 @@ SERIAL := internal/house learn/bayes learn/mcmc learn/internal/ellipse crypto/id
 # in full without it.
 LONG := lab/experiment attack/simulate attack/collude session/run attack/simulate/mixnet
 
+# Tests of these packages which the race detector needn't see: they compute in one goroutine, or repeat what
+# others do under it for a distribution. They run without it, by a sample and in full.
+REPEATED := ^TestAdvise$$|^TestAdviceOfUnlikeParties$$|^TestReports$$/^noise$$|^TestAggregateNoiseVariance$$
+
 # Tests of the whole program start the real binary, which the race detector does not see.
 REAL := cmd/choir
 
 # Everything else under the race detector.
 race:
 	$(GO) test -vet=off -race -p $(AT_ONCE) -timeout 18m $(filter-out $(addprefix choir/,$(LONG) $(SERIAL) $(REAL)),$(shell $(GO) list ./...))
-	$(GO) test -vet=off -race -short -p $(AT_ONCE) -timeout 10m $(addprefix ./,$(LONG))
+	$(GO) test -vet=off -race -short -p $(AT_ONCE) -timeout 10m -skip '$(REPEATED)' $(addprefix ./,$(LONG))
 
 # In full, without the race detector, what runs under it by a sample or not at all: the tests that leave
 # something out in `make test`. That runs all others without the race detector, those that are tagged !race

@@ -168,3 +168,18 @@ func TestLeftOutTestsRun(t *testing.T) {
 		t.Error("make check doesn't run what make test leaves out")
 	}
 }
+
+// TestRepeatedTestsExist: each test that the race detector needn't see is one of a package that runs without
+// it too.
+func TestRepeatedTestsExist(t *testing.T) {
+	long := recipe(t, "LONG :=")
+	for _, pattern := range strings.Split(recipe(t, "REPEATED :=")[0], "|") {
+		test, _, _ := strings.Cut(pattern, "/")
+		name := strings.Trim(test, "^$")
+		if !slices.ContainsFunc(files(t), func(f file) bool {
+			return f.test && slices.Contains(long, f.pkg) && f.syntax.Scope.Lookup(name) != nil
+		}) {
+			t.Errorf("no package of LONG has %s", name)
+		}
+	}
+}
