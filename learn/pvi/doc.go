@@ -18,7 +18,8 @@
 //
 //	raw - prior - sum of factors = sum_s k_s (noise of round s).
 //
-// An int64 that would overflow is ErrOverflow; it never wraps.
+// An int64 that would overflow is ErrOverflow; it never wraps. A factor of clipped updates stays at the end
+// of its range in the place of that, since its party's absence would reveal a record.
 //
 // # The posterior
 //

@@ -112,12 +112,27 @@ func (c Config) Fold(round int, raw, sum []int64) ([]int64, error) {
 	return next, nil
 }
 
-// add is addScaled, or with local noise the sum within the range of int64, which is as good as any number
-// where nothing but noise is left.
+// add is addScaled, or with local noise addWithin, where what is left is nothing but noise.
 func (c Config) add(dst, a []int64, k int64, b []int64) int {
 	if !c.params().Local {
 		return addScaled(dst, a, k, b)
 	}
+	addWithin(dst, a, k, b)
+	return -1
+}
+
+// settle adds an update to a private factor. Under a clip it is a total function, for the reason that
+// quantise is one: a party whose factor left its range would stay away where another record's did not.
+func (c Config) settle(factor []int64, k int64, update []int64) int {
+	if c.Clip == 0 {
+		return c.add(factor, factor, k, update)
+	}
+	addWithin(factor, factor, k, update)
+	return -1
+}
+
+// addWithin sets dst = a + k b for k >= 0, of which each coordinate stays at the end of its range.
+func addWithin(dst, a []int64, k int64, b []int64) {
 	for i, x := range b {
 		if addScaled(dst[i:i+1], a[i:i+1], k, b[i:i+1]) < 0 {
 			continue
@@ -127,7 +142,6 @@ func (c Config) add(dst, a []int64, k int64, b []int64) int {
 			dst[i] = -math.MaxInt64
 		}
 	}
-	return -1
 }
 
 func checkRound(round int) error {

@@ -283,7 +283,7 @@ func (l *Learner) quantise(dst []int64, update []float64, clips uint64) (clipped
 // Settle adds the round's update to the private factors, without the noise of the sum; for
 // FactorsNoisy and local noise it adds what was sent. Call it when the signed result
 // includes this party's contribution, and not otherwise. It is pure. Errors: ErrRound when
-// memo is not this round's or the round was settled before, ErrEncoding, ErrOverflow.
+// memo is not this round's or the round was settled before, ErrEncoding, and without a clip ErrOverflow.
 func (l *Learner) Settle(round int, state, memo []byte) ([]byte, error) {
 	st, err := l.open(round, state)
 	if err != nil {
@@ -298,7 +298,7 @@ func (l *Learner) Settle(round int, state, memo []byte) ([]byte, error) {
 	}
 	damping := l.cfg.DampingUnits(round)
 	for k, row := range st.rows {
-		if i := l.cfg.add(row, row, damping, m.rows[k]); i >= 0 {
+		if i := l.cfg.settle(row, damping, m.rows[k]); i >= 0 {
 			return nil, fmt.Errorf("settle: shard %d, coordinate %d: %w", k, i, ErrOverflow)
 		}
 	}

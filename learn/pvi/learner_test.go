@@ -216,12 +216,39 @@ func TestSettle(t *testing.T) {
 
 func TestSettleNoticesOverflow(t *testing.T) {
 	c := logisticConfig()
+	c.Clip = 0
 	l := learner(t, c, dense(c, 1, 40), 0.5)
 	state, memo := c.newBlock(kindState, 0), c.newBlock(kindMemo, 1)
 	state.rows[2][5], memo.rows[2][5] = math.MaxInt64-10, 1
 	if _, err := l.Settle(1, c.encode(state), c.encode(memo)); !errors.Is(err, ErrOverflow) ||
 		!strings.Contains(err.Error(), "shard 2, coordinate 5") {
 		t.Errorf("an overflow: %v, want ErrOverflow and its place", err)
+	}
+}
+
+// TestClippedFactorsStayInRange: a party whose factor leaves the range of int64 goes on, as one with another
+// record does. Two parties pull a weight to opposite sides, by 2^60 units a round each, so that the public
+// state stays where it is and only the factors leave.
+func TestClippedFactorsStayInRange(t *testing.T) {
+	c := linearConfig(gauss.MeanField)
+	c.Features, c.Clip, c.FracBits, c.DampingBits = 1, 1, 40, 20
+	of := func(y float64) bayes.Data { return bayes.Data{X: []float64{1}, Y: []float64{y}} }
+	parties := []*Learner{learner(t, c, of(1000), 0.5), learner(t, c, of(-1000), 0.5)}
+	h, err := Run(context.Background(), c, parties, nil, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := h.Final()[0]; got != 0 {
+		t.Errorf("the weight moved by %d units, want 0", got)
+	}
+	for i, want := range []int64{math.MaxInt64, -math.MaxInt64} {
+		state, err := parties[i].cfg.decode(kindState, h.States[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := state.rows[0][0]; got != want {
+			t.Errorf("party %d: a factor of %d units, want %d", i, got, want)
+		}
 	}
 }
 
