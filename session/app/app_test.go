@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"choir/learn/global"
+	"choir/privacy"
 	"choir/protocol"
 	"choir/session/app"
 	"choir/session/internal/rig"
@@ -86,6 +87,10 @@ func TestCheckPlanRefusesMismatch(t *testing.T) {
 		spoil      func(p *protocol.Plan) bool // false: doesn't apply
 	}{
 		{"sensitivity", "sensitivity", func(p *protocol.Plan) bool { p.Sensitivity--; return true }},
+		{"relation", "add-remove", func(p *protocol.Plan) bool {
+			p.Relation = uint8(privacy.AddRemove)
+			return p.Sampling != uint8(privacy.SamplingFixed)
+		}},
 		{"per party", "per_party", func(p *protocol.Plan) bool { p.PerParty--; return p.PerParty >= p.Clip }},
 		{"clip", "clip", func(p *protocol.Plan) bool { p.Clip--; return true }},
 		{"placement", "placed with", func(p *protocol.Plan) bool {

@@ -60,6 +60,10 @@ func checkMechanism(p *protocol.Plan, a Spec, m pvi.Mechanism) error {
 			NameShuffle, a.Name())
 	case m.Local != (p.Noise == protocol.NoiseLocal):
 		return fmt.Errorf("the method's noise is %s, the plan's is placed with %v", placement(m), p.Noise)
+	case privacy.Relation(p.Relation) != privacy.ReplaceOne:
+		return fmt.Errorf("the plan's epsilon is for %v neighbours, the method's bound for replace-one: a record "+
+			"that is taken out moves those after it to other shards, or between learning and evaluation",
+			privacy.Relation(p.Relation))
 	case m.Sensitivity > p.Sensitivity:
 		return fmt.Errorf("one record moves a release by %d grid units; "+
 			"the plan's sensitivity, %d, doesn't cover that", m.Sensitivity, p.Sensitivity)
