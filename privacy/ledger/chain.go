@@ -28,7 +28,8 @@ func (c Charge) key() key { return key{c.Plan, c.Round, c.Attempt} }
 type Ledger struct {
 	entries []Entry
 	charged map[key]bool
-	since   int // entries up to the last reset
+	of      map[[32]byte]int // charges by plan
+	since   int              // entries up to the last reset
 }
 
 // Open decodes stored entries, oldest first, and verifies the chain: each entry is valid, has the
@@ -65,9 +66,10 @@ func (l *Ledger) Append(e Entry) error {
 				ErrCharged, e.Seq, e.Charge.Round, e.Charge.Attempt)
 		}
 		if l.charged == nil {
-			l.charged = map[key]bool{}
+			l.charged, l.of = map[key]bool{}, map[[32]byte]int{}
 		}
 		l.charged[e.Charge.key()] = true
+		l.of[e.Charge.Plan]++
 	}
 	l.entries = append(l.entries, e)
 	if e.Kind == KindReset {
@@ -93,6 +95,10 @@ func (l *Ledger) Entries() []Entry { return append([]Entry(nil), l.entries...) }
 // Charged reports whether the same plan, round and attempt was ever charged, before or after a
 // reset.
 func (l *Ledger) Charged(c Charge) bool { return l.charged[c.key()] }
+
+// Of returns the number of charges of a plan, before and after a reset: a plan, and what goes on from it, is
+// about one data set, so that a reset is never about some of its attempts alone.
+func (l *Ledger) Of(plan [32]byte) int { return l.of[plan] }
 
 // Next returns the entry that charges c. The caller stores its bytes durably, then
 // appends it, then contributes.

@@ -350,6 +350,12 @@ func TestEveryAttemptOfReportsIsCharged(t *testing.T) {
 	if _, _, err := l.Charge(1, 3); protocol.ClassOf(err) != protocol.ClassBudget {
 		t.Errorf("a third attempt: %v", err)
 	}
+	if err := chain.Append(chain.NextReset("the data were replaced")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := l.Charge(1, 3); protocol.ClassOf(err) != protocol.ClassBudget {
+		t.Errorf("a third attempt after a reset, which is for other plans: %v", err)
+	}
 	own := run.NewLedger(protocol.Bind(p), new(ledger.Ledger), &ledger.Budget{Epsilon: 0.9 * two.Epsilon,
 		Delta: p.Delta})
 	if err := own.AffordRest(); protocol.ClassOf(err) != protocol.ClassBudget {

@@ -200,12 +200,8 @@ func (h *heir) checkCharges() error {
 	if err != nil {
 		return err
 	}
-	count := map[protocol.PlanID]uint32{}
-	for c := range l.Charges() {
-		count[c.Plan]++
-	}
 	for a := h.plan.After; a != nil; a = a.Plan.After {
-		if n := count[a.Plan.ID()]; n > a.Attempts {
+		if n := l.Of(a.Plan.ID()); uint64(n) > uint64(a.Attempts) {
 			return protocol.Fail(protocol.ClassIntegrity, "plan: this party was charged %d attempts of plan %s, "+
 				"the plan counts %d: make it anew from this party's store", n, a.Plan.ID().Short(), a.Attempts)
 		}

@@ -171,7 +171,8 @@ func TestNoForkNoWayBack(t *testing.T) {
 }
 
 // TestStaleSuccessors: a member refuses a plan that goes on from an older round than it has settled,
-// from another model, or that counts fewer attempts than it was charged.
+// from another model, or that counts fewer attempts than it was charged, before a reset too: a chain of plans
+// is about one data set.
 func TestStaleSuccessors(t *testing.T) {
 	c := newChain(t)
 	members := []string{"party-a", "party-b", "node-a", "node-b", "agg"}
@@ -181,6 +182,9 @@ func TestStaleSuccessors(t *testing.T) {
 		t.Fatal(s, err)
 	}
 	c.coalitions(s.After, members)
+	if err := member.ResetSpending(c.path("party-b.db"), "the year is over"); err != nil {
+		t.Fatal(err)
+	}
 	for _, row := range []struct {
 		want  string
 		alter func(a *protocol.Predecessor)

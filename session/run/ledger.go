@@ -118,16 +118,14 @@ func (a *Ledger) afford(next ledger.Charge) error {
 	return err
 }
 
-// counts returns the numbers of charges since the last reset: this plan's and others'.
+// counts returns the numbers of this plan's charges and of other plans' since the last reset.
 func (a *Ledger) counts() (mine, others int) {
 	for c := range a.chain.Charges() {
-		if c.Plan == a.id {
-			mine++
-		} else {
+		if c.Plan != a.id {
 			others++
 		}
 	}
-	return mine, others
+	return a.chain.Of(a.id), others
 }
 
 // reserve reports whether all remaining attempts of the plan fit in the party's own
