@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -58,6 +59,45 @@ func TestReplacedSecretsLeaveTheFiles(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestOpeningErases: what a process replaced and was killed before it overwrote is overwritten when the store
+// is opened again.
+func TestOpeningErases(t *testing.T) {
+	rng := rand.New(rand.NewChaCha8([32]byte{3}))
+	path := filepath.Join(t.TempDir(), "store")
+	f := openFile(t, path)
+	var secrets []protocol.Record
+	for k := range 100 {
+		secrets = append(secrets, protocol.Record{Key: fmt.Sprint("secrets/", k), Value: random(rng, 900)})
+	}
+	if err := f.Apply(secrets); err != nil {
+		t.Fatal(err)
+	}
+	err := f.db.Update(func(tx *bolt.Tx) (err error) {
+		for _, r := range secrets {
+			err = errors.Join(err, tx.Bucket(bucket).Delete([]byte(r.Key)))
+		}
+		return err
+	})
+	if err = errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	left := func() (n int) {
+		for _, r := range secrets {
+			n += countIn(t, path, r.Value[:32])
+		}
+		return n
+	}
+	if before := left(); before < 50 {
+		t.Fatalf("the file has %d of 100 replaced values: the comparison would be empty", before)
+	}
+	if err := openFile(t, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := left(); n > 0 {
+		t.Errorf("the file has %d of 100 replaced values", n)
 	}
 }
 

@@ -83,6 +83,9 @@ func (f *File) open(path string) (err error) {
 	if err == nil {
 		err = f.check()
 	}
+	if err == nil {
+		err = f.erasePages() // of a process that was killed before it did
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
