@@ -88,7 +88,7 @@ func TestResponseToNoise(t *testing.T) {
 			}
 			e.Curvature.SetSym(i, i, curved+doubt*rng.NormFloat64())
 		}
-		coins, err := Public{Seed: [32]byte{byte(seed)}}.coinsOf(0, 0)
+		coins, err := Public{Seed: [32]byte{byte(seed)}}.coinsOf(stepping, 0, sumsHash{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,9 @@
 // [Learner] answers it for every record of one party, with the answer clipped to the
 // query's bound in one L2 norm over all coordinates, and sends the sum on a grid; and Fold,
 // given the noisy sum over all parties, takes the next step. A party keeps no private state.
-// Proposals, uniforms and other public draws are expanded from the plan's identity, so that
-// every member computes the same chain.
+// Proposals, uniforms and other public draws are expanded from the plan's identity and a hash
+// of the sums so far, so that every member computes the same chain, and who makes the plan
+// can't choose it.
 //
 // # Rounds by stage
 //

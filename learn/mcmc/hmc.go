@@ -42,19 +42,15 @@ func (h hmc) path(g *geometry, s *state) float64 {
 	return max(0x1p-20, math.Sqrt(dot(step, step)))
 }
 
-func (h hmc) fold(g *geometry, s *state, sum []int64) error {
+func (h hmc) fold(g *geometry, s *state, sum []int64, after *coins) error {
 	phase := h.phase(s)
 	if phase > h.cfg.Leapfrogs {
-		return h.test(g, s, sum)
+		return h.test(g, s, sum, after)
 	}
 	theta, momentum := reals(s.theta[0]), reals(s.second)
 	if phase == 0 {
-		coins, err := h.public.coinsOf(0, uint64(*s.folded))
-		if err != nil {
-			return err
-		}
 		for i := range momentum {
-			momentum[i] = coins.normal()
+			momentum[i] = after.normal()
 		}
 		copy(s.first, s.theta[0])
 		if err := put(s.kinetic, []float64{dot(momentum, momentum) / 2}); err != nil {
@@ -75,11 +71,7 @@ func (h hmc) fold(g *geometry, s *state, sum []int64) error {
 }
 
 // test ends an iteration.
-func (h hmc) test(g *geometry, s *state, sum []int64) error {
-	coins, err := h.public.coinsOf(0, uint64(*s.folded))
-	if err != nil {
-		return err
-	}
+func (h hmc) test(g *geometry, s *state, sum []int64, after *coins) error {
 	length := h.path(g, s)
 	sd := float64(h.noise(g) * length)
 	momentum := reals(s.second)
@@ -87,7 +79,7 @@ func (h hmc) test(g *geometry, s *state, sum []int64) error {
 		(h.cfg.logPrior(reals(s.theta[0])) - h.cfg.logPrior(reals(s.first))) +
 		(reals(s.kinetic)[0] - dot(momentum, momentum)/2)
 	*s.tested++
-	if AcceptPenalty(noisy, float64(sd*sd), coins.uniform()) {
+	if AcceptPenalty(noisy, float64(sd*sd), after.uniform()) {
 		*s.accepted++
 		return nil
 	}

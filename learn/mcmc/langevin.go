@@ -23,11 +23,7 @@ func (l langevin) query(g *geometry, s *state) (Query, error) {
 	return Query{kind: gradient, factor: g.factor, from: [][]float64{reals(s.theta[0])}, bound: g.bound}, nil
 }
 
-func (l langevin) fold(g *geometry, s *state, sum []int64) error {
-	coins, err := l.public.coinsOf(0, uint64(*s.folded))
-	if err != nil {
-		return err
-	}
+func (l langevin) fold(g *geometry, s *state, sum []int64, after *coins) error {
 	h := l.step(g)
 	theta := reals(s.theta[0])
 	step := l.gradient(g, theta, sum)
@@ -35,7 +31,7 @@ func (l langevin) fold(g *geometry, s *state, sum []int64) error {
 	own := float64(h / 2 * l.noise(g))
 	rest := math.Sqrt(max(0, h-float64(own*own)))
 	for i := range step {
-		step[i] += float64(rest * coins.normal())
+		step[i] += float64(rest * after.normal())
 	}
 	*s.tested++
 	*s.accepted++

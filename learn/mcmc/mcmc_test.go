@@ -262,7 +262,7 @@ func TestJointClip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	for range 2000 {
 		const d = 4
-		c, err := Public{Seed: [32]byte{byte(rng.Uint32())}}.coinsOf(0, rng.Uint64())
+		c, err := Public{Seed: [32]byte{byte(rng.Uint32())}}.coinsOf(stepping, rng.Int64(), sumsHash{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -68,7 +68,7 @@ func (t trace) ready(s *state) bool {
 func (t trace) posterior(p *Posterior, s *state) error {
 	g := t.geometry(s)
 	e := t.evidence(g, s)
-	coins, err := t.public.coinsOf(2, 0)
+	coins, err := t.public.coinsOf(bendings, 0, sumsHash(s.sums))
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (t trace) posterior(p *Posterior, s *state) error {
 		}
 		p.Variance = variance
 	}
-	p.Draws, err = t.drawn(g, p.Mean, chol)
+	p.Draws, err = t.drawn(g, sumsHash(s.sums), p.Mean, chol)
 	return err
 }
 
@@ -143,8 +143,8 @@ const swamped = 0.5
 
 // drawn are draws around the mean with public coins, given the factor of the covariance in phi. The
 // second half are the first half's reflections, so that all have the mean.
-func (t trace) drawn(g *geometry, mean []float64, chol *mat.Cholesky) ([][]float64, error) {
-	coins, err := t.public.coinsOf(1, 0)
+func (t trace) drawn(g *geometry, sums sumsHash, mean []float64, chol *mat.Cholesky) ([][]float64, error) {
+	coins, err := t.public.coinsOf(drawing, 0, sums)
 	if err != nil {
 		return nil, err
 	}

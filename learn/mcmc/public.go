@@ -11,7 +11,8 @@ import (
 
 // Public is what a plan fixes besides the configuration.
 type Public struct {
-	// Seed is the plan's identity. It may be known; the draws are public.
+	// Seed is the plan's identity, which the plan's proposer may have chosen among many. The draws are
+	// public, and follow from the revealed sums as well.
 	Seed [32]byte
 	// Variance is that of all parties' noise on a coordinate of a sum, in units of 4^-FracBits.
 	Variance float64
@@ -27,12 +28,43 @@ type coins struct {
 	has    bool
 }
 
-// coinsOf derives the draws of a round, or with a purpose other than 0 of something else.
-func (p Public) coinsOf(purpose, round uint64) (*coins, error) {
-	var material [16]byte
-	binary.LittleEndian.PutUint64(material[:], purpose)
-	binary.LittleEndian.PutUint64(material[8:], round)
-	s, err := xof.New(blake.Derive("choir mcmc public draws", p.Seed[:], material[:]))
+// purpose is what draws are for.
+type purpose uint64
+
+const (
+	stepping purpose = iota // of a query
+	drawing                 // of the draws of a trace posterior
+	bendings                // of its curvatures
+	deciding                // in a round whose sum is revealed
+)
+
+// sumsHash is a hash of the sums that were revealed so far, in order; 0 before the first.
+type sumsHash [4]int64
+
+// after is the hash when another sum is revealed.
+func (h sumsHash) after(sum []int64) (next sumsHash) {
+	hash := blake.NewHash("choir mcmc revealed sums")
+	hash.Write(littleEndian(h[:]))
+	hash.Write(littleEndian(sum))
+	out := hash.Sum()
+	for i := range next {
+		next[i] = int64(binary.LittleEndian.Uint64(out[8*i:]))
+	}
+	return next
+}
+
+func littleEndian(v []int64) []byte {
+	out := make([]byte, 0, 8*len(v))
+	for _, x := range v {
+		out = binary.LittleEndian.AppendUint64(out, uint64(x))
+	}
+	return out
+}
+
+// coinsOf derives the draws for a purpose in a round, after sums of this hash.
+func (p Public) coinsOf(of purpose, round int64, sums sumsHash) (*coins, error) {
+	s, err := xof.New(blake.Derive("choir mcmc public draws", p.Seed[:],
+		littleEndian([]int64{int64(of), round}), littleEndian(sums[:])))
 	return &coins{stream: s}, err
 }
 

@@ -46,7 +46,8 @@ type Posterior struct {
 // mover is a method's part of a sampler, after the stages.
 type mover interface {
 	query(g *geometry, s *state) (Query, error)
-	fold(g *geometry, s *state, sum []int64) error
+	// fold may use public draws that follow from the sum.
+	fold(g *geometry, s *state, sum []int64, after *coins) error
 }
 
 // New returns the sampler of a configuration. Errors: ErrConfig.
@@ -222,16 +223,30 @@ func (b *base) Fold(round int, raw, sum []int64) ([]int64, error) {
 		copy(s.bent, s.theta[0])
 		err = accumulate(s.curve, sum)
 	default:
-		err = b.move.fold(b.geometry(s), s, sum)
+		err = b.test(s, sum)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("fold of round %d: %w", round, err)
+	}
+	// Both rounds of a pair of Trace have steps by the same draws.
+	if c.Method != Trace || st != warming && st != sampling || done%2 == 1 {
+		next := sumsHash(s.sums).after(sum)
+		copy(s.sums, next[:])
 	}
 	*s.folded++
 	if st == sampling && c.Method != Trace {
 		c.keep(s)
 	}
 	return s.raw, nil
+}
+
+// test is the method's part of Fold.
+func (b *base) test(s *state, sum []int64) error {
+	after, err := b.public.coinsOf(deciding, *s.folded, sumsHash(s.sums).after(sum))
+	if err != nil {
+		return err
+	}
+	return b.move.fold(b.geometry(s), s, sum, after)
 }
 
 // pace is the distance in phi, of about a posterior standard deviation, over which the noise

@@ -26,11 +26,12 @@ type state struct {
 	bent                           []int64   // Trace: where curve was measured
 	first, second                  []int64   // Trace: sums of gradients and of states; HMC: start, momentum
 	kinetic                        []int64   // HMC: kinetic energy at the start
+	sums                           []int64   // the sumsHash from which public draws follow
 	draws                          []int64   // by draw, chain and weight
 }
 
 func (c Config) stateDim() int {
-	return 5 + 2*c.products() + c.Chains*c.Features + 3*c.Features + c.Keep*c.Chains*c.Features
+	return 9 + 2*c.products() + c.Chains*c.Features + 3*c.Features + c.Keep*c.Chains*c.Features
 }
 
 func (c Config) open(raw []int64) (*state, error) {
@@ -45,8 +46,9 @@ func (c Config) open(raw []int64) (*state, error) {
 	if raw[3] > int64(c.Keep) {
 		return nil, fmt.Errorf("state: %d draws, want at most %d: %w", raw[3], c.Keep, ErrShape)
 	}
-	s := &state{raw: raw, folded: &raw[0], tested: &raw[1], accepted: &raw[2], kept: &raw[3], kinetic: raw[4:5]}
-	at := 5
+	s := &state{raw: raw, folded: &raw[0], tested: &raw[1], accepted: &raw[2], kept: &raw[3], kinetic: raw[4:5],
+		sums: raw[5:9]}
+	at := 9
 	take := func(n int) []int64 {
 		at += n
 		return raw[at-n : at]

@@ -32,7 +32,7 @@ func (t trace) done(s *state) int {
 // steps are the round's: those of the pair's first round, or their negatives.
 func (t trace) steps(s *state) ([][]float64, float64, error) {
 	pair := *s.folded - int64(t.done(s)%2)
-	c, err := t.public.coinsOf(0, uint64(pair))
+	c, err := t.public.coinsOf(stepping, pair, sumsHash(s.sums))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -56,7 +56,7 @@ func (t trace) query(g *geometry, s *state) (Query, error) {
 	return q, nil
 }
 
-func (t trace) fold(g *geometry, s *state, sum []int64) error {
+func (t trace) fold(g *geometry, s *state, sum []int64, _ *coins) error {
 	steps, length, err := t.steps(s)
 	if err != nil {
 		return err

@@ -33,16 +33,16 @@ func (w walk) variance(g *geometry, step float64) float64 {
 }
 
 // steps are the round's, by chain, in the coordinates phi.
-func (w walk) steps(s *state) (*coins, [][]float64, error) {
-	c, err := w.public.coinsOf(0, uint64(*s.folded))
+func (w walk) steps(s *state) ([][]float64, error) {
+	c, err := w.public.coinsOf(stepping, *s.folded, sumsHash(s.sums))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return c, c.frame(w.cfg.Chains, w.cfg.Features), nil
+	return c.frame(w.cfg.Chains, w.cfg.Features), nil
 }
 
 func (w walk) query(g *geometry, s *state) (Query, error) {
-	_, steps, err := w.steps(s)
+	steps, err := w.steps(s)
 	if err != nil {
 		return Query{}, err
 	}
@@ -55,8 +55,8 @@ func (w walk) query(g *geometry, s *state) (Query, error) {
 	return q, nil
 }
 
-func (w walk) fold(g *geometry, s *state, sum []int64) error {
-	coins, steps, err := w.steps(s)
+func (w walk) fold(g *geometry, s *state, sum []int64, after *coins) error {
+	steps, err := w.steps(s)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (w walk) fold(g *geometry, s *state, sum []int64) error {
 		to := g.moved(theta, steps[k], length)
 		noisy := float64(unit*float64(sum[k])) + (w.cfg.logPrior(to) - w.cfg.logPrior(theta))
 		*s.tested++
-		accepted, err := w.accept(coins, noisy, variance)
+		accepted, err := w.accept(after, noisy, variance)
 		if err != nil {
 			return err
 		}

@@ -75,7 +75,7 @@ func (m *MCMC) Check(p *protocol.Plan) error {
 func (m *MCMC) Outlook(p *protocol.Plan) string { return mcmc.Outlook(m.MCMC, m.public(p)) }
 
 // public is what the plan fixes besides the configuration: the identity, from which public
-// draws are expanded, and the noise, which is part of the test.
+// draws are expanded together with the sums, and the noise, which is part of the test.
 func (m *MCMC) public(p *protocol.Plan) mcmc.Public {
 	return mcmc.Public{Seed: p.ID(), Variance: SumVariance(p)}
 }
