@@ -171,9 +171,12 @@ func (ad *Advisor) settings() []Advised {
 	}
 	base := terms.PlanConfig{Name: "advised", Lifetime: config.Duration{Duration: 720 * time.Hour},
 		Suite:      "hybrid",
-		Aggregator: "cards/aggregator.card", Colluders: ad.Colluders, Dropouts: ad.Dropouts,
+		Aggregator: "cards/aggregator.card", Dropouts: ad.Dropouts,
 		Deadline: config.Duration{Duration: 10 * time.Minute},
 		Privacy:  terms.PrivacyConfig{Epsilon: ad.Epsilon, Delta: ad.Delta}}
+	if ad.Colluders > 0 {
+		base.Colluders = &ad.Colluders
+	}
 	for i := range ad.Records {
 		name := run.MemberName(protocol.RoleParty, i, len(ad.Records))
 		base.Parties = append(base.Parties, "cards/"+name+".card")

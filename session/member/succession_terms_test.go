@@ -47,8 +47,9 @@ func TestSuccessorWithNewKeys(t *testing.T) {
 	}
 }
 
-// TestSuccessorsPromise: a successor audits its sums as its predecessor did unless its file declines, and
-// whoever reads it is told of what the predecessor protects from and it does not.
+// TestSuccessorsPromise: a successor audits its sums as its predecessor did, and protects from as many
+// colluding parties, unless its file declines, and whoever reads it is told of what the predecessor protects
+// from and it does not.
 func TestSuccessorsPromise(t *testing.T) {
 	c := newChain(t)
 	members := []string{"party-a", "party-b", "party-c", "node-a", "node-b", "agg"}
@@ -63,8 +64,8 @@ func TestSuccessorsPromise(t *testing.T) {
 		audit bool
 		less  []string
 	}{
-		{"colluders = 1\n", true, nil},
-		{"", true, []string{"up to 0 parties may collude, before it was 1"}},
+		{"", true, nil},
+		{"colluders = 0\n", true, []string{"up to 0 parties may collude, before it was 1"}},
 		{"colluders = 1\naudit = true\n", true, nil},
 		{"colluders = 1\naudit = false\n", false, []string{"no audit"}},
 	} {
@@ -80,6 +81,16 @@ func TestSuccessorsPromise(t *testing.T) {
 		if p.Audit != row.audit || len(less) != len(row.less) ||
 			len(less) > 0 && !strings.Contains(less[0], row.less[0]) {
 			t.Errorf("%q: audit %t, less %q", row.body, p.Audit, less)
+		}
+		if want := uint32(1); !strings.Contains(row.body, "colluders = 0") && p.Colluders != want {
+			t.Errorf("%q: %d colluders, want %d", row.body, p.Colluders, want)
+		}
+	}
+	for body, roster := range map[string][]string{"": {"party-a", "party-b", "node-a", "node-b", "agg"},
+		"dropouts = 1\n": members} {
+		_, err := terms.NewSuccessor(c.terms("plan3", body, roster), c.now, s.After)
+		if protocol.ClassOf(err) != protocol.ClassInput || !strings.Contains(err.Error(), "colluders is missing") {
+			t.Errorf("where the predecessor's colluders leave no honest party: %v", err)
 		}
 	}
 }

@@ -29,7 +29,7 @@ type PlanConfig struct {
 	Rounds        int             `toml:"rounds"`
 	SpareAttempts int             `toml:"spare_attempts"`
 	Dropouts      int             `toml:"dropouts"`
-	Colluders     int             `toml:"colluders"`
+	Colluders     *int            `toml:"colluders"`
 	Deadline      config.Duration `toml:"deadline"` // default 10m
 	Grace         config.Duration `toml:"grace"`    // default a tenth of the deadline
 	Paired        bool            `toml:"paired"`   // two coordinates share a field element
@@ -256,9 +256,12 @@ func (c *PlanConfig) maker(read func(string, section) (*dataset.Schema, error)) 
 func (c *PlanConfig) terms(now time.Time) (t Terms, err error) {
 	t = Terms{Name: c.Name, Created: now, Lifetime: c.Lifetime.Duration, Rounds: c.Rounds,
 		SpareAttempts: c.SpareAttempts,
-		Dropouts:      c.Dropouts, Colluders: c.Colluders, Deadline: c.Deadline.Duration, Grace: c.Grace.Duration,
+		Dropouts:      c.Dropouts, Deadline: c.Deadline.Duration, Grace: c.Grace.Duration,
 		Paired: c.Paired, Audit: c.Audit != nil && *c.Audit, UnsafeDifferences: c.Privacy.UnsafeDifferences,
 		Epsilon: c.Privacy.Epsilon, Delta: c.Privacy.Delta}
+	if c.Colluders != nil {
+		t.Colluders = *c.Colluders
+	}
 	if c.Deadline.NamedZero() {
 		return t, protocol.Fail(protocol.ClassInput, "config: deadline is 0, want more: it is how long nodes wait "+
 			"for parties; leave it out for 10m")

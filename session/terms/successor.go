@@ -41,11 +41,19 @@ func (c *PlanConfig) successor(dir string, now time.Time, after *protocol.Predec
 	if t.Members, err = c.members(dir, now); err != nil {
 		return nil, err
 	}
+	q := after.Plan
+	if c.Colluders == nil {
+		t.Colluders = int(q.Colluders)
+	}
+	if n := t.parties(); c.Colluders == nil && t.Colluders > max(0, n-t.Dropouts-2) {
+		return nil, protocol.Fail(protocol.ClassInput, "config: colluders is missing: the predecessor has %d, and "+
+			"of %d parties, %d of which may be missing, they leave no honest one; name fewer, which plan show tells "+
+			"everybody", t.Colluders, n, t.Dropouts)
+	}
 	p, err := t.base()
 	if err != nil {
 		return nil, err
 	}
-	q := after.Plan
 	p.After = after
 	p.Dim, p.FracBits, p.Application = q.Dim, q.FracBits, q.Application
 	a, err := c.inherited(p)
