@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -14,7 +15,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"choir/cmd/internal/cli"
+	"choir/host"
+	"choir/privacy/ledger"
 	"choir/protocol"
+	"choir/session/run"
+	"choir/session/terms"
 )
 
 // TestScripts pins the voice and the exit codes of the command line, with the
@@ -37,7 +42,7 @@ func runScripts(t *testing.T, dir string, least int) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "alter": alter,
 			"freeport": freeport, "narrow": narrow, "awaitfile": awaitFile,
-			"fingerprint": fingerprint, "unconfirmed": unconfirmed}})
+			"fingerprint": fingerprint, "unconfirmed": unconfirmed, "charged": charged}})
 }
 
 // exits N COMMAND...: the command must end with exactly this exit code.
@@ -96,6 +101,24 @@ func unconfirmed(ts *testscript.TestScript, _ bool, args []string) {
 		entries = entries[:n-1]
 	}
 	ts.Check(os.WriteFile(path, protocol.MarshalTranscript(entries), 0o600))
+}
+
+// charged PLAN STORE makes a party's store whose ledger has all attempts of a plan like that of the file.
+func charged(ts *testscript.TestScript, _ bool, args []string) {
+	signed, err := terms.ReadPlan(ts.MkAbs(args[0]))
+	ts.Check(err)
+	before := *signed.Plan
+	before.Name = "before"
+	f, err := host.Open(ts.MkAbs(args[1]))
+	ts.Check(err)
+	spent := run.NewLedger(protocol.Bind(&before), new(ledger.Ledger), nil)
+	for round := range before.Rounds {
+		entry, seq, err := spent.Charge(round+1, 1)
+		ts.Check(err)
+		ts.Check(spent.Append(entry))
+		ts.Check(f.Apply([]protocol.Record{{Key: fmt.Sprintf("ledger/%08d", seq), Value: entry}}))
+	}
+	ts.Check(f.Close())
 }
 
 // narrow: no line of the last command's output is longer than 80 columns.

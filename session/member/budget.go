@@ -3,11 +3,15 @@ package member
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
 
+	"choir/crypto/identity"
 	"choir/privacy"
 	"choir/privacy/ledger"
 	"choir/protocol"
+	"choir/session/run"
 )
 
 // readLedger reads a party's chain over all plans. The error for a chain that was
@@ -118,6 +122,34 @@ func ResetSpending(path, reason string) error {
 		}
 	}
 	return errors.Join(err, f.Close())
+}
+
+// CheckBudget returns why a party must not sign a plan: the ledger in its store leaves too little for all of
+// the plan's attempts, by c's budget or else by the plan's. The error is of protocol.ClassBudget then. There
+// is none for other members, and without a store.
+func CheckBudget(p *protocol.Plan, own identity.PublicKey, c *Config) error {
+	i, ok := p.Index(own)
+	if !ok || !p.Is(i, protocol.RoleParty) || !p.Claims() || c.StoreFile == "" {
+		return nil
+	}
+	limit, err := c.Budget.budget()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(c.StoreFile); errors.Is(err, fs.ErrNotExist) {
+		return protocol.Fail(protocol.ClassInput, "--store: %s isn't there: name the store that has the ledger, "+
+			"or none if this data took part in no plan before", c.StoreFile)
+	}
+	f, err := openExisting(c.StoreFile)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // it was only read
+	chain, err := readLedger(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.StoreFile, err)
+	}
+	return run.NewLedger(protocol.Bind(p), chain, limit).AffordRest()
 }
 
 // BudgetConfig is a party's limit over all charges of its ledger, of all plans.

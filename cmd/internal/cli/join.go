@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -114,10 +113,9 @@ with --store, or --config does: see "choir plan sign".`
 // joinFlags are the flags of join.
 type joinFlags struct {
 	roomFlags
-	key, card, passphrase, approve, data, out string
-	store                                     string
-	lost, replace                             bool
-	wait                                      time.Duration
+	signFlags
+	card, approve, out string
+	wait               time.Duration
 }
 
 func (a *App) join() *cobra.Command {
@@ -130,16 +128,12 @@ func (a *App) join() *cobra.Command {
 			"  choir join share --key a.key --passphrase-file pass --approve 'FINGERPRINT'",
 	}
 	s := cmd.Flags()
-	f.add(cmd)
-	s.StringVar(&f.key, "key", "", "key file")
+	f.roomFlags.add(cmd)
+	f.signFlags.add(cmd, "file with the key's passphrase, for --approve")
 	s.StringVar(&f.card, "card", "", "card (default: beside the key)")
-	s.StringVar(&f.passphrase, "passphrase-file", "", "file with the key's passphrase, for --approve")
 	s.StringVar(&f.approve, "approve", "", "fingerprint of the plan that this site approves")
-	dataFlag(cmd, &f.data)
-	storeFlags(cmd, &f.store, &f.lost, &f.replace)
 	s.StringVar(&f.out, "out", "", "file for the plan that all have signed (default signed.choir)")
 	s.DurationVar(&f.wait, "wait", 0, "time to wait for the plan, or for the others' signatures")
-	FilesOf(cmd, "key", "key")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.joinFolder(cmd.Context(), args[0], f) }
 	return cmd
 }
@@ -150,18 +144,15 @@ func (f *joinFlags) complete() error {
 	if err != nil {
 		return err
 	}
-	f.key = cmp.Or(f.key, c.KeyFile)
+	if f.roomFlags.config != "" {
+		f.from(c)
+	}
 	if f.key == "" {
 		return protocol.Fail(protocol.ClassInput, "--key: name this member's key file, or --config")
 	}
 	c.KeyFile = f.key
 	f.card = cmp.Or(f.card, c.CardFile, strings.TrimSuffix(f.key, ".key")+".card")
-	f.passphrase = cmp.Or(f.passphrase, c.PassphraseFile)
-	f.data = cmp.Or(f.data, c.DataFile)
 	f.out = cmp.Or(f.out, c.PlanFile, "signed.choir")
-	if _, err := os.Stat(c.StoreFile); err == nil && f.store == "" && !f.lost {
-		f.store = c.StoreFile
-	}
 	return nil
 }
 
@@ -251,14 +242,11 @@ func (a *App) approve(dir string, f joinFlags, own identity.PublicKey) error {
 		fmt.Fprintln(a.Out, "the plan is signed already")
 		return nil
 	}
-	if err := checkData(plan, f.data); err != nil {
-		return err
-	}
 	key, err := terms.ReadKey(f.key, f.passphrase)
 	if err != nil {
 		return err
 	}
-	if err := member.CheckSuccessor(plan, key.Public(), f.store, f.lost, f.replace); err != nil {
+	if err := a.maySign(plan, key.Public(), f.signFlags); err != nil {
 		return err
 	}
 	if err := folder.Approve(f.approve, key, time.Now()); err != nil {
