@@ -14,7 +14,7 @@ func TestPythonExample(t *testing.T) {
 		t.Logf("no NumPy here, so the script isn't run: %v %s", err, out)
 		return
 	}
-	got, want := learn(t, []string{"python3", "python/logistic.py"}), learn(t, nil)
+	got, want := learn(t, []string{"python3", "python/logistic.py"}, plain), learn(t, nil, plain)
 	var off, far float64
 	for i, start := range config().Initial() {
 		off += math.Pow(float64(got[i]-want[i]), 2)

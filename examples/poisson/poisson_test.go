@@ -112,7 +112,9 @@ func TestSessionIsNearTheExactPosterior(t *testing.T) {
 		all.Y = append(all.Y, d.Y...)
 	}
 	r.Join = func(c app.PartyConfig) (app.Party, error) {
-		c.Outside = poisson.NewParty(features, []bayes.Data{c.Data})
+		c.Outside = func(d bayes.Data, _ int) (pvi.Outside, error) {
+			return poisson.NewParty(features, []bayes.Data{d}), nil
+		}
 		return l.Join(c)
 	}
 	o, err := r.Do(t.Context())

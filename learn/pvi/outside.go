@@ -70,7 +70,7 @@ func (l *Learner) elsewhere(ctx context.Context, round int, w *work, factors [][
 		return nil, nil
 	}
 	ask := OutsideWork{Round: round, Global: append([]float64(nil), w.q...),
-		Cavity: make([][]float64, l.asked())}
+		Cavity: make([][]float64, l.Shards())}
 	for k := range ask.Cavity {
 		l.cfg.toFloat(w.factor, factors[min(k, len(factors)-1)])
 		w.divide()
@@ -86,8 +86,8 @@ func (l *Learner) elsewhere(ctx context.Context, round int, w *work, factors [][
 // checkOutside returns an error that names the first unusable update, or nil. Under a clip one that
 // is not finite counts as zero later: an error would keep the party out of the round.
 func (l *Learner) checkOutside(updates [][]float64) error {
-	if len(updates) != l.asked() {
-		return fmt.Errorf("%w: %d shards' updates, want %d", ErrOutside, len(updates), l.asked())
+	if len(updates) != l.Shards() {
+		return fmt.Errorf("%w: %d shards' updates, want %d", ErrOutside, len(updates), l.Shards())
 	}
 	for k, u := range updates {
 		if len(u) != l.cfg.Dim() {

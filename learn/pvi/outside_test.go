@@ -46,7 +46,7 @@ func TestOutsideEqualsInside(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := in.WithOutside(same(c, data.Split(in.asked())))
+			out, err := in.WithOutside(same(c, data.Split(in.Shards())))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -43,8 +43,8 @@ func (l *Learner) withSpare(s spare) {
 // isSpare reports whether the k-th factor is the spare one.
 func (l *Learner) isSpare(k int) bool { return l.cfg.spare.kept && k == len(l.sites)-1 }
 
-// asked is the number of shards whose updates an Outside computes.
-func (l *Learner) asked() int {
+// Shards returns the number of shards whose updates an Outside computes.
+func (l *Learner) Shards() int {
 	if l.cfg.spare.kept {
 		return len(l.sites) - 1
 	}

@@ -71,9 +71,11 @@ type PartyConfig struct {
 	// production. It is read concurrently with the party's machine; a reader that
 	// is not safe for that must not be shared with it.
 	Rand io.Reader
-	// Outside, if not nil, computes the shards' updates in the place of the
-	// optimiser: the party's program. Only DP-PVI supports it.
-	Outside pvi.Outside
+	// Outside, if not nil, returns what computes the updates of so many shards of the data in the
+	// place of the optimiser: the party's program. The data are the records that the party learns
+	// from, without those held out, as they are encoded then: it is called again when rounds that
+	// measure columns have moved the encoding. Only DP-PVI supports it.
+	Outside func(data bayes.Data, shards int) (pvi.Outside, error)
 	// Report, if not nil, receives the share of clipped terms of each round. The
 	// value depends on the data without noise, and is for the party alone.
 	Report func(round uint32, clipped float64)

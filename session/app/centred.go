@@ -128,10 +128,6 @@ func (c centring) join(of PartyConfig, make func(PartyConfig) (Party, error)) (P
 	if c.rounds == 0 || err != nil {
 		return learner, err
 	}
-	if of.Outside != nil {
-		return nil, fmt.Errorf("a program can't compute the updates of a plan that centres columns: " +
-			"its plan must have centre_rounds = 0")
-	}
 	columns, err := c.columns()
 	if err != nil {
 		return nil, err

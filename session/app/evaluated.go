@@ -132,9 +132,6 @@ func (e evaluated) join(c PartyConfig, a Spec, learner func(PartyConfig) (Party,
 	if e.Config == nil {
 		return learner(c)
 	}
-	if c.Outside != nil {
-		return nil, fmt.Errorf("a program can't hold records out: with exec, the plan must have no [evaluation]")
-	}
 	schema, err := a.Encoding()
 	if err != nil {
 		return nil, err

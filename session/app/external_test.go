@@ -26,6 +26,8 @@ func (c constant) Updates(context.Context, pvi.OutsideWork) ([][]float64, error)
 	return [][]float64{c}, nil
 }
 
+func (c constant) of(bayes.Data, int) (pvi.Outside, error) { return c, nil }
+
 // A plan about a model that only programs know: its updates are clipped like any
 // other's, its posterior is left by weight, and predictions are refused with the cause.
 func TestExternalModelInAPlan(t *testing.T) {
@@ -43,7 +45,7 @@ func TestExternalModelInAPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	side, err := l.Join(app.PartyConfig{Plan: p, Data: c.Parts[0], Outside: constant{3, 4, 0, 0}})
+	side, err := l.Join(app.PartyConfig{Plan: p, Data: c.Parts[0], Outside: constant{3, 4, 0, 0}.of})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +79,7 @@ func TestOutsideNeedsAStrategy(t *testing.T) {
 	c := rig.AppCases(t)["optimisation"]
 	l := c.Plan(t, protocol.NoiseNone, func(*terms.Terms) {})
 	if _, err := c.App.Join(app.PartyConfig{Plan: l.Session.Plan, Data: c.Parts[0],
-		Outside: constant{}}); !errors.Is(err, pvi.ErrOutside) {
+		Outside: constant{}.of}); !errors.Is(err, pvi.ErrOutside) {
 		t.Errorf("%v, want ErrOutside", err)
 	}
 }

@@ -206,7 +206,11 @@ func (l *PVI) join(c PartyConfig) (Party, error) {
 		return nil, err
 	}
 	if c.Outside != nil {
-		if p, err = p.WithOutside(c.Outside); err != nil {
+		own, err := c.Outside(c.Data, p.Shards())
+		if err != nil {
+			return nil, err
+		}
+		if p, err = p.WithOutside(own); err != nil {
 			return nil, err
 		}
 	}

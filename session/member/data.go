@@ -43,7 +43,10 @@ func (m *Member) application() (protocol.Application, protocol.Proposer, error) 
 		Outside: own, Report: func(round uint32, clipped float64) {
 			m.keepPrivate(round-m.Session.Plan.RoundsBefore(), clipped)
 		}})
-	if err != nil {
+	switch {
+	case protocol.ClassOf(err) == protocol.ClassInput: // about exec, whose shards the data determine
+		return nil, nil, err
+	case err != nil:
 		return nil, nil, protocol.Fail(protocol.ClassInput, "data: %w", err)
 	}
 	m.work.side = l

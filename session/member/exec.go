@@ -14,8 +14,9 @@ import (
 	"choir/session/app"
 )
 
-// outside returns the party's program, nil if it has none.
-func (m *Member) outside(a app.Spec, data bayes.Data, schema *dataset.Schema) (pvi.Outside, error) {
+// outside returns what runs the party's program on the records that it learns from, nil if it has none.
+func (m *Member) outside(a app.Spec, data bayes.Data,
+	schema *dataset.Schema) (func(bayes.Data, int) (pvi.Outside, error), error) {
 	if m.Config.Exec == "" {
 		return nil, nil
 	}
@@ -43,8 +44,9 @@ func (m *Member) outside(a app.Spec, data bayes.Data, schema *dataset.Schema) (p
 		limit = external.DefaultTimeout
 	}
 	deadline := time.Duration(m.Session.Plan.DeadlineMS) * time.Millisecond
-	return &shards{data: data, program: program, limit: min(limit, deadline*3/4), log: m.Log, pause: pause,
-		output: m.Config.StoreFile + execSuffix}, nil
+	run := shards{limit: min(limit, deadline*3/4), log: m.Log, pause: pause,
+		output: m.Config.StoreFile + execSuffix}
+	return func(data bayes.Data, n int) (pvi.Outside, error) { return run.of(data, n, program) }, nil
 }
 
 // noExec is the error about a program that the application has no use for.
@@ -62,37 +64,38 @@ const mostShards = 256
 // party that stayed away in the place of that would tell all members, without noise,
 // something that may depend on one record.
 type shards struct {
-	data    bayes.Data
-	program func(data bayes.Data) (pvi.Outside, error)
-	limit   time.Duration // of all shards of a round
-	log     *slog.Logger
-	pause   func(ctx context.Context, tries int)
-	output  string        // file with what the program printed on stderr
-	each    []pvi.Outside // nil before the first round
+	limit  time.Duration // of all shards of a round
+	log    *slog.Logger
+	pause  func(ctx context.Context, tries int)
+	output string // file with what the program printed on stderr
+	each   []pvi.Outside
 }
 
-// Updates implements pvi.Outside. Its only other errors than the context's are about the plan.
-func (p *shards) Updates(ctx context.Context, w pvi.OutsideWork) ([][]float64, error) {
-	n := len(w.Cavity)
+// of returns what runs program for each of n shards of the data.
+func (p shards) of(data bayes.Data, n int, program func(bayes.Data) (pvi.Outside, error)) (*shards, error) {
 	if n > mostShards {
 		return nil, protocol.Fail(protocol.ClassInput,
-			"exec: the plan has %d shards at this party and the program runs once for each in every round, at most %d",
-			n, mostShards)
+			"config: exec: the plan has %d shards at this party and the program runs once for each in every round, "+
+				"at most %d: leave exec out, or agree on a plan with fewer shards", n, mostShards)
 	}
-	if p.each == nil {
-		for _, rows := range p.data.Split(n) {
-			one, err := p.program(rows)
-			if err != nil {
-				return nil, err
-			}
-			p.each = append(p.each, one)
+	p.each = nil
+	for _, rows := range data.Split(n) {
+		one, err := program(rows)
+		if err != nil {
+			return nil, err
 		}
+		p.each = append(p.each, one)
 	}
-	updates := make([][]float64, n)
+	return &p, nil
+}
+
+// Updates implements pvi.Outside. Its only errors are the context's.
+func (p *shards) Updates(ctx context.Context, w pvi.OutsideWork) ([][]float64, error) {
+	updates := make([][]float64, len(p.each))
 	for k, one := range p.each {
 		ask := pvi.OutsideWork{Round: w.Round, Global: w.Global, Cavity: w.Cavity[k : k+1]}
 		var err error
-		if updates[k], err = p.update(ctx, one, ask, p.limit/time.Duration(n)); err != nil {
+		if updates[k], err = p.update(ctx, one, ask, p.limit/time.Duration(len(p.each))); err != nil {
 			return nil, err
 		}
 	}

@@ -69,8 +69,7 @@ func TestProgramIsLeftAlone(t *testing.T) {
 
 // running is a party's only program.
 func running(one pvi.Outside, log slog.Handler, pause func(ctx context.Context, tries int)) *shards {
-	return &shards{limit: time.Hour, log: slog.New(log), pause: pause,
-		program: func(bayes.Data) (pvi.Outside, error) { return one, nil }}
+	return &shards{limit: time.Hour, log: slog.New(log), pause: pause, each: []pvi.Outside{one}}
 }
 
 // perShard answers with the sum of its own records' targets, or fails.
@@ -90,18 +89,23 @@ func (p perShard) Updates(_ context.Context, w pvi.OutsideWork) ([][]float64, er
 // TestFailureIsZero: a shard whose program fails until its time is over has the update zero, and
 // the other shards have theirs, of their own records.
 func TestFailureIsZero(t *testing.T) {
-	p := &shards{data: bayes.Data{X: make([]float64, 6), Y: []float64{1, -1, 2, 4, 5, 6}},
-		limit: 3 * time.Millisecond, log: slog.New(slog.DiscardHandler),
-		pause:   func(ctx context.Context, _ int) { <-ctx.Done() },
-		program: func(d bayes.Data) (pvi.Outside, error) { return perShard{d}, nil }}
+	data := bayes.Data{X: make([]float64, 6), Y: []float64{1, -1, 2, 4, 5, 6}}
+	program := func(d bayes.Data) (pvi.Outside, error) { return perShard{d}, nil }
+	run := shards{limit: 3 * time.Millisecond, log: slog.New(slog.DiscardHandler),
+		pause: func(ctx context.Context, _ int) { <-ctx.Done() }}
+	p, err := run.of(data, 3, program)
+	if err != nil {
+		t.Fatal(err)
+	}
 	got, err := p.Updates(t.Context(), pvi.OutsideWork{Global: []float64{9},
 		Cavity: [][]float64{{10}, {20}, {30}}})
 	want := [][]float64{{1 + 4 + 10}, {0}, {2 + 6 + 30}}
 	if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("%v, %v, want %v", got, err, want)
 	}
-	if _, err := p.Updates(t.Context(), pvi.OutsideWork{Cavity: make([][]float64, mostShards+1)}); err == nil {
-		t.Error("too many shards are accepted")
+	if _, err := run.of(data, mostShards+1, program); protocol.ClassOf(err) != protocol.ClassInput ||
+		!strings.Contains(err.Error(), "exec") {
+		t.Errorf("too many shards: %v, want an input error that names exec", err)
 	}
 }
 
@@ -111,7 +115,7 @@ func TestExecIsChecked(t *testing.T) {
 	m := &Member{Config: &Config{StoreFile: filepath.Join(t.TempDir(), "store.db")},
 		Log: slog.New(slog.DiscardHandler), Session: protocol.Bind(&protocol.Plan{DeadlineMS: 1000})}
 	if o, err := m.outside(cases["virtual"].App, bayes.Data{}, schema); o != nil || err != nil {
-		t.Errorf("without a program: %v, %v", o, err)
+		t.Errorf("without a program: %v, %v", o != nil, err)
 	}
 	for command, app := range map[string]string{"true": "global", "/bin/true": "optimisation",
 		"/no/such/program": "virtual", "'": "virtual"} {
