@@ -53,10 +53,10 @@ func (a *tools) predict() *cobra.Command {
 	s.StringVar(&file, "model", "", "model.json or model.npz of a session, or the folder with it")
 	s.StringVar(&data, "data", "", "CSV with a header, or .npy with the columns x1, x2, ...")
 	s.StringVar(&format, "format", "csv", "output format: csv or json")
-	s.StringVar(&by, "predictive", string(model.Quadrature),
-		"average of a logistic model over its posterior: quadrature, probit or monte-carlo")
+	s.StringVar(&by, "predictive", "", "average of a logistic model over its posterior: draws, quadrature, "+
+		"probit or monte-carlo (default draws for a sampler's model, otherwise quadrature)")
 	cli.Values(cmd, "format", "csv", "json")
-	cli.Values(cmd, "predictive", string(model.Quadrature), "probit", "monte-carlo")
+	cli.Values(cmd, "predictive", string(model.Draws), string(model.Quadrature), "probit", "monte-carlo")
 	return cmd
 }
 
