@@ -24,7 +24,7 @@ type Atoms struct{ At, Weight []float64 }
 
 // Correction returns the distribution whose sum with N(0, variance) is the standard logistic, up to
 // 5.9e-4, 4e-5 and 1.2e-5 in the distribution function for the variances 2, 1.5 and 1. For 2 no
-// distribution does better than 5.87e-4; none is exact (docs/methods.md, theorem A). Errors: ErrConfig
+// distribution does better than 5.87e-4; none is exact (docs/mcmc.md, theorem A). Errors: ErrConfig
 // for other variances.
 func Correction(variance float64) (Atoms, error) {
 	switch variance {

@@ -1,7 +1,7 @@
 // Package mcmc draws from the posterior of logistic regression by Markov chain Monte Carlo
 // whose log-likelihood ratios and gradients are revealed as noisy sums only ([DP-MCMC],
 // [YE19], [RKH21]), and infers a posterior from the ratios themselves (the trace
-// posterior of docs/methods.md).
+// posterior of docs/mcmc.md).
 //
 // # A round
 //

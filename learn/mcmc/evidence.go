@@ -66,7 +66,7 @@ func (e evidence) curvatures(r random) (draws []curved, average curved, err erro
 // gradients are linear each is N(At + S (V^-1 H^-1 Gradient - Prior At), S), where V = H^-1 + H^-1 Noise H^-1
 // and S = (Prior + V^-1)^-1. H is known up to noise, and has draws and their average from curvatures: a
 // direction whose curvature can't be told from 0 keeps the prior's width. The prior enters once.
-// docs/methods.md has the derivation. Errors: ErrSingular.
+// docs/mcmc.md has the derivation. Errors: ErrSingular.
 func (e evidence) posterior(draws []curved, average curved) (*approximation, error) {
 	all := newMoments(len(e.At))
 	length := math.Sqrt(dot(e.At, e.At))

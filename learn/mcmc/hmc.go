@@ -6,7 +6,7 @@ import "math"
 // and the penalty test on the change of the energy. An iteration takes Leapfrogs + 2 rounds:
 // a gradient at every position, the first and the last included, and the ratio of the last
 // position to the first. Clipped gradients cost no exactness, clipped ratios do
-// (docs/methods.md).
+// (docs/mcmc.md).
 //
 // first is the position and second the momentum, in the coordinates phi, of the iteration
 // that is under way; theta is its current position.

@@ -90,7 +90,7 @@ func rareOutlook(cfg Config, odds float64) string {
 		odds/drowned/(4*rare*(1-rare)), rare)
 }
 
-// relaxations is the number of times that a chain forgets where it was, by the law of docs/methods.md:
+// relaxations is the number of times that a chain forgets where it was, by the law of docs/mcmc.md:
 // squared jumps of a coordinate over twice the posterior's variance.
 func (b *base) relaxations(g *geometry, rounds float64) float64 {
 	const variance = widthInPhi * widthInPhi

@@ -5,7 +5,7 @@ import "math"
 // walk is a random walk of K chains whose steps are orthogonal and have one length, under
 // the penalty test or Barker's. For logistic regression |log p(y|x,w+s) - log p(y|x,w)| <=
 // |x.s| for every w, so that a record's K ratios have together at most the norm of z times
-// the length (docs/methods.md): K chains cost what one costs. Each chain's steps are
+// the length (docs/mcmc.md): K chains cost what one costs. Each chain's steps are
 // symmetric and independent of its past, so each is a Markov chain of its own; the chains'
 // steps are coupled.
 type walk struct{ *base }

@@ -126,7 +126,7 @@ func TestWalkValues(t *testing.T) {
 	}
 }
 
-// TestRelaxationValues: what a budget buys of jumps, by the law of docs/methods.md.
+// TestRelaxationValues: what a budget buys of jumps, by the law of docs/mcmc.md.
 func TestRelaxationValues(t *testing.T) {
 	for _, c := range []struct{ variance, want float64 }{{2, 0.11987503054673834}, {5.7, 0.1657148015272714}} {
 		near(t, "relaxations", c.variance*mcmc.PenaltyAcceptance(0, c.variance)/8, c.want, 1e-6)
