@@ -13,7 +13,7 @@
 //     the positive part of a sum of independent variables.
 //
 // Lower bounds rest on neighbours that exist, in most cases those whose other values are all a third
-// one. docs/privacy.md has the theorems with their proofs.
+// one. docs/privacy.md has the theorems; docs/shuffle-proofs.md proves the longer ones.
 //
 // Every discrete pair is a mixture of pairs of coin tosses, see coins. Tails are moved to infinite loss or
 // dropped, weights have a relative error below 2^-38, and package pld adds the round-off of the rest.
