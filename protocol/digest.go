@@ -156,6 +156,17 @@ func IntDigest(key DigestKey, v []int64) Digest {
 	return p.digest(key)
 }
 
+// ZerosDigest is IntDigest of n zeros, which it does not make.
+func ZerosDigest(key DigestKey, n int) Digest {
+	p := NewIntPacker(n)
+	p.forget = true
+	zeros := make([]int64, min(n, packedBlock))
+	for ; n > 0; n -= len(zeros) {
+		p.Write(zeros[:min(n, len(zeros))])
+	}
+	return p.digest(key)
+}
+
 // packedDigest is IntDigest of integers, given their packed form.
 func packedDigest(key DigestKey, packed []byte) Digest {
 	h := blake.NewHash(integersContext)

@@ -66,7 +66,7 @@ func after(from uint32, last *int64) error {
 
 func (r *reader) contributions(a *Attempt) (map[uint32]contribution, error) {
 	contributions := map[uint32]contribution{}
-	last, model := int64(-1), r.digest(a.Round-1, r.current)
+	last, model := int64(-1), r.modelDigest()
 	for r.peek() == protocol.KindContribution {
 		from, m, err := expect[*protocol.Contribution](r)
 		if err != nil {
@@ -339,6 +339,7 @@ func (r *reader) result(
 // fold returns the model after the round, which is the model before it if the sum is rejected,
 // and the sum's coordinates.
 func (r *reader) fold(round uint32, sum []int64) (outcome protocol.Outcome, next, coordinates []int64) {
+	r.begin()
 	coordinates, err := r.bound.Plan.OpenSum(sum, r.maxSum)
 	if err == nil {
 		next, err = r.model.Fold(round, r.current, coordinates)

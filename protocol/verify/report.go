@@ -10,10 +10,12 @@ import (
 type Report struct {
 	Plan     protocol.PlanID
 	Attempts []Attempt // in order; each, or with a mix-net each round, was charged to the parties that took part
-	Models   [][]int64 // Models[r] is the public model after r rounds, grid units
-	Releases int       // sums that were revealed, accepted or rejected
-	Audited  bool      // every revealed sum was opened against the parties' commitments
-	Aborted  string    // why the aggregator ended the session early; empty if it completed
+	// Models[r] is the public model after r rounds, grid units; Models[0] is nil if that is all zeros and the
+	// record has no sum.
+	Models   [][]int64
+	Releases int    // sums that were revealed, accepted or rejected
+	Audited  bool   // every revealed sum was opened against the parties' commitments
+	Aborted  string // why the aggregator ended the session early; empty if it completed
 	// Stopped reports whether the record ends before the session does: the aggregator was stopped,
 	// or the record's end was removed.
 	Stopped bool
@@ -35,6 +37,7 @@ type Report struct {
 	Before *Report
 
 	session protocol.BoundPlan
+	initial func() []int64 // the model before round 1
 }
 
 // Attempt is one attempt of a round.
@@ -65,8 +68,13 @@ func (r *Report) Mixed() bool { return r.session.Plan.Mixes() }
 // Rounds returns the number of settled rounds.
 func (r *Report) Rounds() int { return len(r.Models) - 1 }
 
-// Model returns the public model at the end.
-func (r *Report) Model() []int64 { return r.Models[len(r.Models)-1] }
+// Model returns the public model at the end. It makes that of a record without a sum.
+func (r *Report) Model() []int64 {
+	if last := r.Models[len(r.Models)-1]; last != nil {
+		return last
+	}
+	return r.initial()
+}
 
 // After returns the id of the plan that the session's goes on from, if any.
 func (r *Report) After() (id protocol.PlanID, ok bool) {

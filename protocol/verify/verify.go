@@ -3,6 +3,7 @@ package verify
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"choir/crypto/commit"
 	"choir/protocol"
@@ -63,7 +64,8 @@ type reader struct {
 	entries  [][]byte
 	next     int // index of the next entry
 	model    protocol.Model
-	current  []int64 // the public model
+	current  []int64 // the public model; nil: the initial one, which begin makes
+	zeros    int     // the length of an initial model of zeros
 	maxSum   protocol.SumLimit
 	bases    *commit.Generators // nil without audit, or before the first sum
 	report   *Report
@@ -81,15 +83,55 @@ func newReader(p *protocol.Plan, entries [][]byte, model protocol.Model) (*reade
 		computes: p.Computes(),
 		entries:  entries,
 		model:    model,
-		current:  model.Initial(),
 		opens:    map[uint32]bool{},
+	}
+	// What a plan alone asks for is not made: a model of zeros, of up to 2^28 numbers, is made when a sum is
+	// on record.
+	if m, ok := model.(interface{ Zeros() int }); ok {
+		r.zeros = m.Zeros()
+	} else if err := checkSize(p, entries); err != nil {
+		return nil, err
+	} else {
+		r.current = model.Initial()
 	}
 	var err error
 	if r.maxSum, err = p.MaxSum(); err != nil {
 		return nil, err
 	}
-	r.report = &Report{Plan: r.bound.ID, Models: [][]int64{r.current}, Audited: p.Audit, session: r.bound}
+	r.report = &Report{Plan: r.bound.ID, Models: [][]int64{r.current}, Audited: p.Audit, session: r.bound,
+		initial: model.Initial}
 	return r, nil
+}
+
+// mostUnseen is the number of coordinates of a sum up to which a verifier makes a model though the record has
+// no sum, as by a plan file alone.
+const mostUnseen = 1 << 24
+
+// checkSize refuses a plan of long models if the record has no vector of such a length.
+func checkSize(p *protocol.Plan, entries [][]byte) error {
+	long := func(entry []byte) bool { return len(entry) > 8*p.Elements() }
+	if p.Dim <= mostUnseen || slices.ContainsFunc(entries, long) {
+		return nil
+	}
+	return protocol.Fail(protocol.ClassInput, "plan: a sum has %d coordinates, and the record has no sum: more "+
+		"than %d are not computed for that; verify a later record", p.Dim, mostUnseen)
+}
+
+// begin makes the initial model, before the first sum is folded into it.
+func (r *reader) begin() {
+	if r.current == nil {
+		r.current = r.model.Initial()
+		r.report.Models[0] = r.current
+	}
+}
+
+// modelDigest is the digest of the model after the rounds so far.
+func (r *reader) modelDigest() protocol.Digest {
+	key := r.keys.Key(uint32(r.report.Rounds()))
+	if r.current == nil {
+		return protocol.ZerosDigest(key, r.zeros)
+	}
+	return protocol.IntDigest(key, r.current)
 }
 
 // mismatch returns an ErrMismatch with a message.
@@ -197,7 +239,7 @@ func (r *reader) origin() error {
 	return nil
 }
 
-// digest is that of the aggregate of a round, or of the model after it.
+// digest is that of the aggregate of a round.
 func (r *reader) digest(round uint32, v []int64) protocol.Digest {
 	return protocol.IntDigest(r.keys.Key(round), v)
 }
@@ -293,7 +335,7 @@ func (r *reader) open() (*Attempt, error) {
 			m.Round, m.Attempt, r.bound.Plan.SpareAttempts)
 	case m.Last != r.last:
 		return nil, mismatch("round %d is opened after another result than the one on record", m.Round)
-	case m.Model != r.digest(uint32(r.report.Rounds()), r.current):
+	case m.Model != r.modelDigest():
 		return nil, mismatch("round %d is opened on another model than the results before it lead to", m.Round)
 	}
 	a := Attempt{Round: round, Attempt: attempt, holds: map[uint32]*protocol.Hold{}}

@@ -297,6 +297,55 @@ func TestLongAuditedPlan(t *testing.T) {
 	}
 }
 
+// TestLongPlan: the model before the first sum takes no memory, which a plan file alone would decide about,
+// and is checked all the same.
+func TestLongPlan(t *testing.T) {
+	const dim = 1 << 22
+	w := newScript(t, func(p *protocol.Plan) { p.Dim = dim }).begin()
+	w.record(5, &protocol.Round{Round: 1, Attempt: 1, Model: w.digest(0, w.now)})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r, err := verify.Transcript(w.signed, w.entries, w.model)
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; err != nil || !r.Stopped || n > 1<<20 {
+		t.Fatalf("%d bytes: %v", n, err)
+	}
+	if m := r.Model(); len(m) != dim || m[dim-1] != 0 {
+		t.Errorf("a model of %d numbers", len(m))
+	}
+	w.now[dim-1] = 1
+	w.entries = w.entries[:len(w.entries)-1]
+	w.record(5, &protocol.Round{Round: 1, Attempt: 1, Model: w.digest(0, w.now)})
+	if _, err := verify.Transcript(w.signed, w.entries, w.model); !errors.Is(err, protocol.ErrMismatch) {
+		t.Errorf("a round on another model: %v", err)
+	}
+}
+
+// TestLongModelOfNoSum: a model that is not all zeros is made for no record without a sum if it is long.
+func TestLongModelOfNoSum(t *testing.T) {
+	w := newScript(t, nil)
+	p := *w.signed.Plan
+	p.Dim = 1<<24 + 1
+	signed := &protocol.SignedPlan{Plan: &p}
+	for _, k := range w.keys {
+		w.must(signed.Sign(k))
+	}
+	_, err := verify.Transcript(signed, w.entries, unmade{t})
+	if protocol.ClassOf(err) != protocol.ClassInput || !strings.Contains(err.Error(), "verify a later record") {
+		t.Errorf("%v", err)
+	}
+}
+
+// unmade is a model that must not be made.
+type unmade struct{ t *testing.T }
+
+func (m unmade) Initial() []int64 {
+	m.t.Error("the model was made")
+	return nil
+}
+
+func (unmade) Fold(uint32, []int64, []int64) ([]int64, error) { return nil, nil }
+
 // TestPlanIsChecked: a SignedPlan that was not read from a file is checked.
 func TestPlanIsChecked(t *testing.T) {
 	for name, spoil := range map[string]func(sp *protocol.SignedPlan){

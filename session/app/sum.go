@@ -17,6 +17,9 @@ type Sum struct{ Dim int }
 // Initial is a vector of zeros.
 func (s Sum) Initial() []int64 { return make([]int64, s.Dim) }
 
+// Zeros is how many zeros Initial has, for who need not make them.
+func (s Sum) Zeros() int { return s.Dim }
+
 // Fold replaces the model by the sum.
 func (s Sum) Fold(_ uint32, _, sum []int64) ([]int64, error) {
 	if len(sum) != s.Dim {
