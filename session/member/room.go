@@ -169,12 +169,7 @@ func (r *Room) Sync(ctx context.Context, fingerprint string) error {
 	if err != nil {
 		return roomError(err)
 	}
-	for _, d := range came {
-		if err := r.exchange.Take(d, time.Now()); err != nil {
-			return err
-		}
-	}
-	if err := r.exchange.Settle(fingerprint); err != nil {
+	if err := r.take(came, fingerprint); err != nil {
 		return err
 	}
 	all, err := r.exchange.Folder.Documents()
@@ -182,6 +177,25 @@ func (r *Room) Sync(ctx context.Context, fingerprint string) error {
 		return err
 	}
 	return roomError(r.publish(ctx, all))
+}
+
+// settleEvery is how many documents are taken at a time.
+const settleEvery = 64
+
+// take brings documents into the folder.
+func (r *Room) take(came []terms.Document, fingerprint string) error {
+	for i, d := range came {
+		if err := r.exchange.Take(d, time.Now()); err != nil {
+			return err
+		}
+		if i%settleEvery < settleEvery-1 {
+			continue
+		}
+		if err := r.exchange.Settle(fingerprint); err != nil {
+			return err
+		}
+	}
+	return r.exchange.Settle(fingerprint)
 }
 
 // publish sends the documents that are not at the broker, or not for much longer.

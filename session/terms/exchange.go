@@ -163,7 +163,10 @@ func (x *Exchange) takeCard(text []byte, now time.Time) error {
 
 // Settle brings the proposed plan and the signatures on it into the folder. The plan is the one with the
 // fingerprint, if there is one; else the one that this site has signed; else the latest.
+// Of what is not in the folder then it keeps the last of many: it is to be called for some documents at a
+// time.
 func (x *Exchange) Settle(fingerprint string) error {
+	defer x.forget()
 	plan, err := x.Folder.Proposed()
 	if err != nil {
 		return err
@@ -182,6 +185,24 @@ func (x *Exchange) Settle(fingerprint string) error {
 		return nil
 	}
 	return x.settleAccepts(plan.Plan)
+}
+
+// What an Exchange keeps after Settle of what the folder does not have: anybody may publish plans that name
+// this site, and signatures on plans that are not there.
+const (
+	maxPlans   = 16
+	maxAccepts = 1 << 14
+)
+
+// forget drops the oldest proposals and signatures beyond what is kept.
+func (x *Exchange) forget() {
+	if n := len(x.plans) - maxPlans; n > 0 {
+		x.plans = slices.Delete(x.plans, 0, n)
+	}
+	if n := len(x.accepts) - maxAccepts; n > 0 {
+		x.accepts = slices.Delete(x.accepts, 0, n)
+		x.leaveOut("signatures on other plans than the proposed one: more than %d", maxAccepts)
+	}
 }
 
 // choose returns the plan that is to take the proposed one's place, nil if none is.
