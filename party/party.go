@@ -118,6 +118,7 @@ type Party struct {
 	scratch   []byte          // memory for an opened chunk of a result
 	hash      *protocol.ChunkHash
 	results   map[pair]*result
+	early     int // chunks that results buffer
 	confirms  map[pair]map[uint32]*protocol.Confirm
 	checking  *checking          // the result that waits for Confirms; nil: none
 	computed  *protocol.Proposal // waits until it may be sent; nil: none

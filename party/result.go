@@ -35,13 +35,13 @@ func (r *result) whole(chunks int, key protocol.DigestKey) (protocol.Digest, []b
 	return r.packer.End(key)
 }
 
+// resultOf is what is known of an attempt. What came of one that is not in p.results yet must be entered
+// there, once it is accepted.
 func (p *Party) resultOf(at pair) *result {
-	r := p.results[at]
-	if r == nil {
-		r = &result{opened: map[uint32]bool{}, buffered: map[uint32][][]byte{}}
-		p.results[at] = r
+	if r := p.results[at]; r != nil {
+		return r
 	}
-	return r
+	return &result{opened: map[uint32]bool{}, buffered: map[uint32][][]byte{}}
 }
 
 // confirm stores a node's Confirm. A result is used only with those of all nodes.
@@ -86,7 +86,9 @@ func (p *Party) result(m *protocol.Result, data []byte) error {
 	if m.Round <= p.settled {
 		return cmp.Or(err, protocol.ErrDuplicate)
 	}
-	r := p.resultOf(pair{m.Round, m.Attempt})
+	at := pair{m.Round, m.Attempt}
+	r := p.resultOf(at)
+	p.results[at] = r
 	key := fmt.Sprintf("result/%d/%d/head", m.Round, m.Attempt)
 	if r.head != nil && (r.void || r.head.Outcome != protocol.OutcomeVoid || m.Outcome == protocol.OutcomeVoid) {
 		return cmp.Or(err, protocol.ErrDuplicate)
@@ -158,7 +160,8 @@ func (p *Party) chunk(data []byte) error {
 	if err := p.plausible(c.Round, c.Attempt); err != nil {
 		return err
 	}
-	r := p.resultOf(pair{c.Round, c.Attempt})
+	at := pair{c.Round, c.Attempt}
+	r := p.resultOf(at)
 	key := fmt.Sprintf("result/%d/%d/%d", c.Round, c.Attempt, c.Index)
 	listed, opened := r.opened[c.Index]
 	if listed || opened && bytes.Equal(p.store().Get(key), data) {
@@ -174,6 +177,7 @@ func (p *Party) chunk(data []byte) error {
 	if err != nil {
 		return err
 	}
+	p.results[at] = r
 	p.eff.Put(key, data)
 	return nil
 }
@@ -181,6 +185,20 @@ func (p *Party) chunk(data []byte) error {
 // maxBuffered is how many chunks a party buffers for one index. Anyone may put chunks on the
 // bus; the result tells which one is genuine.
 const maxBuffered = 8
+
+// maxResults is how many whole results' chunks a party buffers for all attempts together: those of maxAhead
+// rounds, and as many more.
+const maxResults = 2 * maxAhead
+
+// buffered is how many chunks wait for the group key or for the result that lists them.
+func (p *Party) buffered() (n int) {
+	for _, r := range p.results {
+		for _, same := range r.buffered {
+			n += len(same)
+		}
+	}
+	return n
+}
 
 // bufferChunk keeps a chunk that came before the group key or the signed list of chunks.
 func (p *Party) bufferChunk(r *result, c *protocol.Chunk, data []byte) error {
@@ -193,10 +211,12 @@ func (p *Party) bufferChunk(r *result, c *protocol.Chunk, data []byte) error {
 	if slices.ContainsFunc(same, func(b []byte) bool { return bytes.Equal(b, data) }) {
 		return protocol.ErrDuplicate
 	}
-	if int(c.Index) >= p.bound.Chunks() || len(same) == maxBuffered {
+	if int(c.Index) >= p.bound.Chunks() || len(same) == maxBuffered ||
+		p.early >= maxResults*p.bound.Chunks() {
 		return fmt.Errorf("%w: a chunk before the result that lists it", protocol.ErrEarly)
 	}
 	r.buffered[c.Index] = append(same, data)
+	p.early++
 	return nil
 }
 
@@ -216,6 +236,11 @@ func (p *Party) openChunk(r *result, c *protocol.Chunk, check bool) error {
 		return err
 	}
 	if r.sum == nil {
+		for at, other := range p.results {
+			if at.round == c.Round && other != r && other.sum != nil {
+				return fmt.Errorf("%w: chunks of two attempts of round %d", protocol.ErrEquivocate, c.Round)
+			}
+		}
 		if p.spare == nil {
 			p.spare = make([]int64, p.bound.Plan.Elements())
 		}
@@ -268,7 +293,12 @@ func (p *Party) dropForged(at pair, r *result) (dropped bool) {
 // does not list are dropped: they are not evidence against the aggregator, since anyone can have
 // sent them.
 func (p *Party) openBuffered(r *result) {
-	if p.group == nil || r.head == nil {
+	if p.group == nil {
+		return
+	}
+	defer func() { p.early = p.buffered() }()
+	if r.head == nil {
+		p.dropUnopenable(r)
 		return
 	}
 	for _, buffered := range r.buffered {
@@ -279,4 +309,18 @@ func (p *Party) openBuffered(r *result) {
 		}
 	}
 	clear(r.buffered)
+}
+
+// dropUnopenable drops buffered chunks that the group key, which has come, does not open: only its holders
+// take room from then on.
+func (p *Party) dropUnopenable(r *result) {
+	for index, same := range r.buffered {
+		r.buffered[index] = slices.DeleteFunc(same, func(data []byte) bool {
+			c, err := protocol.ViewChunk(data)
+			if err == nil {
+				_, err = p.bound.OpenChunk(p.groupOf(c.Round), c)
+			}
+			return err != nil
+		})
+	}
 }

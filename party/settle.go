@@ -180,6 +180,7 @@ func (p *Party) adopt(c *checking, model []int64) {
 			delete(p.results, old)
 		}
 	}
+	p.early = p.buffered()
 	for old := range p.confirms {
 		if old.round <= p.settled && old != c.pair {
 			delete(p.confirms, old)

@@ -205,6 +205,50 @@ func TestForgedChunks(t *testing.T) {
 	}
 }
 
+// TestFloodOfChunks: what waits for the group key is bounded over all attempts, what does not open makes
+// room when the key has come, and the genuine result is settled all the same.
+func TestFloodOfChunks(t *testing.T) {
+	const dim, rounds, attempts = 50, 8, 20
+	update := someUpdate(dim)
+	r := newRig(t, dim, func(p *protocol.Plan, c *Config) {
+		p.Rounds, p.SpareAttempts, c.Ahead = rounds, attempts-1, -1
+	})
+	r.loseGroup()
+	chunks := r.announced(update, update)
+	for round := range uint32(rounds) {
+		for attempt := range uint32(attempts) {
+			for k := range byte(maxBuffered + 1) {
+				c := &protocol.Chunk{Plan: r.cfg.Session.ID.Prefix(), Last: true,
+					Ciphertext: bytes.Repeat([]byte{k}, dim*8+channel.Overhead),
+					Context: protocol.Context{From: r.agg(), To: protocol.Everyone, Round: round + 1,
+						Attempt: attempt + 1, Purpose: protocol.PurposeResult}}
+				b, err := c.Marshal()
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.deliver(b)
+			}
+		}
+	}
+	most := maxResults * r.p.bound.Chunks()
+	if n := r.p.buffered(); n != most || r.p.early != n {
+		t.Errorf("%d chunks wait, %d by the count, want %d", n, r.p.early, most)
+	}
+	if n := len(r.p.results); n > most+1 {
+		t.Errorf("%d attempts are known", n)
+	}
+	r.regainGroup()
+	if n := r.p.buffered(); n != 0 || r.p.early != 0 {
+		t.Errorf("%d chunks wait that don't open, %d by the count", n, r.p.early)
+	}
+	for _, c := range chunks {
+		r.deliver(c)
+	}
+	if r.p.Settled() != 1 || !slices.Equal(r.p.Model(), update) {
+		t.Errorf("%d rounds settled, or another model", r.p.Settled())
+	}
+}
+
 // regainGroup delivers the group key to a party without one, which has settled nothing.
 func (r *rig) regainGroup() {
 	r.TB.Helper()
