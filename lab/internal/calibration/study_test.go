@@ -308,7 +308,7 @@ func TestWideRanges(t *testing.T) {
 
 // TestPartiesOffCentre: at the dataset level of such columns 90 % intervals cover nine tenths of the weights
 // of eight sessions. Without rounds that measure centres, and with slopes as alike as those of standardised
-// columns, they covered .47 of five sessions of this size (decision 77).
+// columns, they covered .47 of five sessions of this size (decision 78).
 func TestPartiesOffCentre(t *testing.T) {
 	w := world{"ranges", false, 3000, 5, 0.1, 100, 3, 0, 0, false}
 	tl := &tally{world: w, all: map[string][]study.Score{}}
