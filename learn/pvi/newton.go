@@ -19,10 +19,10 @@ import (
 //
 // The first half of a term is the step, clipped to StepBound and in units in which that
 // is stepPart of Clip. The second half is the slopes, the diagonal of the derivative of
-// the clipped step by -m, each in [0, 1]: how far parties' data determine each
-// weight. A term has no private factor: it is a function of m and the party's records, and
-// its norm is at most Clip. Slopes have a tenth of its square, since their noise counts by the way
-// that is left to the weights, and that of the steps in full.
+// the clipped step by -m: how far parties' data determine each weight. They are in [0, 1], but of a
+// clipped step, where one is at least -1/8. A term has no private factor: it is a function of m and the
+// party's records, and its norm is at most Clip. Slopes have a tenth of its square, since their noise
+// counts by the way that is left to the weights, and that of the steps in full.
 //
 // The public mean moves by the sum of the steps. Precisions stay those of the start.
 
