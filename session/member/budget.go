@@ -126,30 +126,46 @@ func ResetSpending(path, reason string) error {
 
 // CheckBudget returns why a party must not sign a plan: the ledger in its store leaves too little for all of
 // the plan's attempts, by c's budget or else by the plan's. The error is of protocol.ClassBudget then. There
-// is none for other members, and without a store.
+// is none for other members. Without a store the ledger is empty.
 func CheckBudget(p *protocol.Plan, own identity.PublicKey, c *Config) error {
+	chain := new(ledger.Ledger)
+	if i, ok := p.Index(own); ok && p.Is(i, protocol.RoleParty) && c.StoreFile != "" {
+		var err error
+		if chain, err = ledgerAt(c.StoreFile); err != nil {
+			return err
+		}
+	}
+	return checkBudget(p, own, chain, c.Budget)
+}
+
+func checkBudget(p *protocol.Plan, own identity.PublicKey, chain *ledger.Ledger, b BudgetConfig) error {
 	i, ok := p.Index(own)
-	if !ok || !p.Is(i, protocol.RoleParty) || !p.Claims() || c.StoreFile == "" {
+	if !ok || !p.Is(i, protocol.RoleParty) || !p.Claims() {
 		return nil
 	}
-	limit, err := c.Budget.budget()
+	limit, err := b.budget()
 	if err != nil {
 		return err
-	}
-	if _, err := os.Stat(c.StoreFile); errors.Is(err, fs.ErrNotExist) {
-		return protocol.Fail(protocol.ClassInput, "--store: %s isn't there: name the store that has the ledger, "+
-			"or none if this data took part in no plan before", c.StoreFile)
-	}
-	f, err := openExisting(c.StoreFile)
-	if err != nil {
-		return err
-	}
-	defer f.Close() // it was only read
-	chain, err := readLedger(f)
-	if err != nil {
-		return fmt.Errorf("%s: %w", c.StoreFile, err)
 	}
 	return run.NewLedger(protocol.Bind(p), chain, limit).AffordRest()
+}
+
+// ledgerAt reads the ledger in a store. The member must not be running.
+func ledgerAt(store string) (*ledger.Ledger, error) {
+	if _, err := os.Stat(store); errors.Is(err, fs.ErrNotExist) {
+		return nil, protocol.Fail(protocol.ClassInput, "--store: %s isn't there: name the store that has the ledger, "+
+			"or none if this data took part in no plan before", store)
+	}
+	f, err := openExisting(store)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	l, err := readLedger(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", store, err)
+	}
+	return l, nil
 }
 
 // BudgetConfig is a party's limit over all charges of its ledger, of all plans.

@@ -166,12 +166,7 @@ func (s *Service) ledger() (*ledger.Ledger, error) {
 	if _, err := os.Stat(s.Config.StoreFile); errors.Is(err, fs.ErrNotExist) {
 		return new(ledger.Ledger), nil
 	}
-	f, err := openExisting(s.Config.StoreFile)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // it was only read
-	return readLedger(f)
+	return ledgerAt(s.Config.StoreFile)
 }
 
 // publish writes which plans wait, and shows them on the page.

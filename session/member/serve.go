@@ -273,6 +273,9 @@ func (s *Service) propose(folder terms.Consortium, p *protocol.Plan) error {
 		why = CheckData(p, s.Config)
 	}
 	if why == nil {
+		why = s.affords(p)
+	}
+	if why == nil {
 		why = s.succeeds(folder)
 	}
 	if why == nil {
@@ -284,6 +287,15 @@ func (s *Service) propose(folder terms.Consortium, p *protocol.Plan) error {
 		return err
 	}
 	return s.waits(folder, p, why)
+}
+
+// affords returns why this site's ledger does not cover a plan.
+func (s *Service) affords(p *protocol.Plan) error {
+	chain, err := s.ledger()
+	if err != nil {
+		return err
+	}
+	return checkBudget(p, s.key.Public(), chain, s.Config.Budget)
 }
 
 // succeeds compares a successor plan with the store, which then goes on with that plan alone.

@@ -162,6 +162,16 @@ func TestServe(t *testing.T) {
 		*shown[1].Charge.After < 1.2*shown[1].Charge.Spent || shown[1].Charge.Limit != 2 {
 		t.Errorf("the ledger after one plan of the two is shown as %+v", shown[len(shown)-1].Charge)
 	}
+	config.Budget.Epsilon = 0.6
+	serve(policy, func(log *lockedText) {
+		until(t, "what the ledger does not cover waits", func() bool {
+			return log.has("do not fit in this party's budget")
+		})
+		if log.has("is approved by the policy") {
+			t.Error("the policy approves what the ledger does not cover")
+		}
+	})
+	config.Budget.Epsilon = 2
 	serve(policy, func(log *lockedText) {
 		until(t, "the policy approves", func() bool { return log.has("is approved by the policy") })
 		until(t, "it runs", func() bool { return log.has("event=running") })
