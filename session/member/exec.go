@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -118,6 +119,10 @@ func (p *shards) update(ctx context.Context, one pvi.Outside, w pvi.OutsideWork,
 			err = fmt.Errorf("%w: %d shards", external.ErrAnswer, len(updates))
 		}
 		over := limited.Err() != nil
+		if over && errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("no usable answer within %s, so the update is zero: see exec in [timing], and the "+
+				"plan's deadline", limit)
+		}
 		p.log.Warn("program", "event", "program", "round", w.Round, "tries", tries, "error", err.Error(),
 			"zero", over, "output", p.output)
 		if over {

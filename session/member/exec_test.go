@@ -91,7 +91,8 @@ func (p perShard) Updates(_ context.Context, w pvi.OutsideWork) ([][]float64, er
 func TestFailureIsZero(t *testing.T) {
 	data := bayes.Data{X: make([]float64, 6), Y: []float64{1, -1, 2, 4, 5, 6}}
 	program := func(d bayes.Data) (pvi.Outside, error) { return perShard{d}, nil }
-	run := shards{limit: 3 * time.Millisecond, log: slog.New(slog.DiscardHandler),
+	var log bytes.Buffer
+	run := shards{limit: 3 * time.Millisecond, log: slog.New(slog.NewTextHandler(&log, nil)),
 		pause: func(ctx context.Context, _ int) { <-ctx.Done() }}
 	p, err := run.of(data, 3, program)
 	if err != nil {
@@ -103,10 +104,26 @@ func TestFailureIsZero(t *testing.T) {
 	if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("%v, %v, want %v", got, err, want)
 	}
+	slow := func(bayes.Data) (pvi.Outside, error) { return hanging{}, nil }
+	if p, err = run.of(data, 1, slow); err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.Updates(t.Context(), pvi.OutsideWork{Global: []float64{9}, Cavity: [][]float64{{10}}})
+	if s := log.String(); err != nil || !strings.Contains(s, "within 3ms, so the update is zero") {
+		t.Errorf("%v, and the log has %q, want the limit and what follows from it", err, s)
+	}
 	if _, err := run.of(data, mostShards+1, program); protocol.ClassOf(err) != protocol.ClassInput ||
 		!strings.Contains(err.Error(), "exec") {
 		t.Errorf("too many shards: %v, want an input error that names exec", err)
 	}
+}
+
+// hanging is an Outside that never answers.
+type hanging struct{}
+
+func (hanging) Updates(ctx context.Context, _ pvi.OutsideWork) ([][]float64, error) {
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
 }
 
 func TestExecIsChecked(t *testing.T) {
