@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"time"
 
@@ -99,6 +100,8 @@ func (p *Program) run(ctx context.Context, stdin io.Reader, stdout io.Writer) er
 	cmd.Env = environment(os.LookupEnv)
 	cmd.WaitDelay = 2 * time.Second // for children that keep the pipes open after it was killed
 	ownGroup(cmd)
+	runtime.LockOSThread() // the end of this thread would kill the program; see ownGroup
+	defer runtime.UnlockOSThread()
 	err := cmd.Run()
 	switch {
 	case ctx.Err() != nil:

@@ -28,8 +28,16 @@ func TestMain(m *testing.M) {
 }
 
 func program(behaviour string) int {
-	if behaviour == "deaf" { // ends without reading its input
+	switch behaviour {
+	case "deaf": // ends without reading its input
 		return 0
+	case "member": // not a program, but what runs one
+		p, err := asked("hangs", 0, os.Stderr)
+		if err == nil {
+			_, err = p.Updates(context.Background(), work())
+		}
+		fmt.Fprintln(os.Stderr, err)
+		return 7
 	}
 	all, err := dataset.ReadNPZ(os.Stdin)
 	if err != nil {
@@ -46,6 +54,7 @@ func program(behaviour string) int {
 		fmt.Fprintln(os.Stderr, "no such file: weights.pt")
 		return 3
 	case "hangs":
+		fmt.Fprintln(os.Stderr, os.Getpid())
 		time.Sleep(time.Hour)
 	case "garbage":
 		fmt.Println("Traceback (most recent call last):")
@@ -84,18 +93,22 @@ func work() pvi.OutsideWork {
 
 func run(t *testing.T, behaviour string, timeout time.Duration, stderr io.Writer) ([][]float64, error) {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := New(Config{Command: []string{exe, "program", behaviour}, Timeout: timeout, Stderr: stderr},
-		config(),
-		Records{Data: bayes.Data{X: []float64{1, 2, 3, 4, 5, 6}, Y: []float64{10, 20, 30}},
-			Columns: []string{"a", "bias"}})
+	p, err := asked(behaviour, timeout, stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p.Updates(t.Context(), work())
+}
+
+// asked is this binary as a program.
+func asked(behaviour string, timeout time.Duration, stderr io.Writer) (*Program, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return New(Config{Command: []string{exe, "program", behaviour}, Timeout: timeout, Stderr: stderr}, config(),
+		Records{Data: bayes.Data{X: []float64{1, 2, 3, 4, 5, 6}, Y: []float64{10, 20, 30}},
+			Columns: []string{"a", "bias"}})
 }
 
 func TestProgramAnswers(t *testing.T) {
