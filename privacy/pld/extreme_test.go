@@ -70,6 +70,30 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
+// TestBoundedLosses: losses of the addition of a sampled record end at -ln(1-q), and next to the end a bound
+// for one step is not below the truth, which was computed with 80 digits.
+func TestBoundedLosses(t *testing.T) {
+	for _, c := range []struct{ mu, rate, delta, epsilon float64 }{
+		{3, 1e-9, 1e-40, 1.0000000004999242e-9},
+		{20, 1e-9, 1e-20, 1.0000000004900001e-9},
+		{7.7, 1e-4, 1e-20, 1.0000500033335829e-4},
+		{8.4, 0.9999999, 1e-12, 16.118095651479111},
+	} {
+		term := []Term{{Kind: Add, Mu: c.mu, Rate: c.rate, Count: 1}}
+		upper, err := Upper(term, c.delta, Precision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lower, err := Lower(term, c.delta, Precision{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !(upper >= c.epsilon*(1-1e-15)) || upper > c.epsilon*(1+1e-7) || lower > c.epsilon {
+			t.Errorf("%+v: upper %.17g, lower %.17g", c, upper, lower)
+		}
+	}
+}
+
 // TestDominatingMassIsWhole: no mass is lost on any grid. All losses of the first term are one float,
 // which is a grid point of its grid.
 func TestDominatingMassIsWhole(t *testing.T) {

@@ -59,6 +59,13 @@ func (t Term) curve(epsilon float64) (lo, hi float64) {
 	p := t.pieces(1e-300)[0]
 	q, mu := t.Rate, t.Mu
 	z := p.where(epsilon)
+	end := 0.0
+	if t.Kind == Add && q < 1 {
+		if epsilon >= -math.Log1p(-q)*(1+0x1p-48) { // losses end here
+			return 0, 0
+		}
+		z, end = t.unsure(z)
+	}
 	plus, minus := q*strip(z-mu, mu), surplus(epsilon, z) // Remove
 	switch {
 	case t.Kind == Add && epsilon < 1: // in reflected coordinates
@@ -73,8 +80,21 @@ func (t Term) curve(epsilon float64) (lo, hi float64) {
 		plus = (1-q)*above(0, z) + q*above(0, z-mu)
 		minus = (1-q)*above(epsilon, z) + q*above(epsilon, z+mu)
 	}
-	pad := 0x1p-45 * (plus + minus) * (1 + epsilon)
+	pad := 0x1p-45*(plus+minus)*(1+epsilon) + end
 	return math.Max(0, plus-minus-pad), math.Min(1, math.Max(0, plus-minus)+pad)
+}
+
+// unsure returns z and what its rounding may cost. With Add, in reflected coordinates, e^-loss is 1-q + q u
+// with u = e^(-mu z - mu^2/2), and u has an error of 2^-50: next to the end of the losses z is unknown. It is
+// taken where u is 2^-50 at least.
+func (t Term) unsure(z float64) (at, cost float64) {
+	mu, q := t.Mu, t.Rate
+	at = math.Min(z, (50*math.Ln2-mu*mu/2)/mu)
+	u := math.Exp(-mu*at - mu*mu/2)
+	gap := 0x1p-50 / u / mu
+	from := math.Max(0, at-gap)
+	mass := math.Min(above(0, at-gap), gap*invSqrt2Pi*math.Exp(-from*from/2))
+	return at, 0x1p-50 * q / (1 - q + q*u) * mass
 }
 
 // above returns e^epsilon P(N(0,1) > z).

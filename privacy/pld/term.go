@@ -138,12 +138,8 @@ func unmix(q, l float64) float64 {
 	if l > 30 {
 		return l - math.Log(q) + math.Log1p(-(1-q)*math.Exp(-l))
 	}
-	y := math.Expm1(l) / q
-	switch {
-	case y > -0.5:
+	if y := math.Expm1(l) / q; y > -1 {
 		return math.Log1p(y)
-	case math.Exp(l) > 1-q:
-		return math.Log((math.Exp(l) - (1 - q)) / q)
 	}
 	return math.Inf(-1)
 }
