@@ -153,8 +153,8 @@ func checkBudget(p *protocol.Plan, own identity.PublicKey, chain *ledger.Ledger,
 // ledgerAt reads the ledger in a store. The member must not be running.
 func ledgerAt(store string) (*ledger.Ledger, error) {
 	if _, err := os.Stat(store); errors.Is(err, fs.ErrNotExist) {
-		return nil, protocol.Fail(protocol.ClassInput, "--store: %s isn't there: name the store that has the ledger, "+
-			"or none if this data took part in no plan before", store)
+		return nil, protocol.Fail(protocol.ClassInput, "--store: %s isn't there: name the store that has the "+
+			"ledger, or none if this data took part in no plan before", store)
 	}
 	f, err := openExisting(store)
 	if err != nil {
