@@ -15,6 +15,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"choir/internal/tomlsize"
 	"choir/protocol"
 )
 
@@ -90,6 +91,9 @@ func (s *Share) UnmarshalText(text []byte) error {
 // maxTOML bounds a file of settings or terms: its decoder takes up to a hundred times the file's size.
 const maxTOML = 1 << 20
 
+// maxKeys bounds the keys and tables of such a file.
+const maxKeys = 1 << 12
+
 // readFile reads a file of at most maxTOML bytes.
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
@@ -115,6 +119,10 @@ func ReadTOML(path string, into any) error {
 		return err
 	}
 	b = bytes.TrimPrefix(b, []byte("\ufeff")) // some editors on Windows write it
+	if err := tomlsize.Check(b, maxKeys); err != nil {
+		return protocol.Fail(protocol.ClassInput, "config: %s has %w: is it the right file? A schema of many "+
+			"columns goes into another file", path, err)
+	}
 	d := toml.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	err = d.Decode(into)

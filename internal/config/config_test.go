@@ -8,7 +8,24 @@ import (
 	"testing"
 
 	"choir/internal/config"
+	"choir/protocol"
 )
+
+// TestManyTables: a file of more keys or tables than its decoder takes in seconds is refused before it is
+// decoded.
+func TestManyTables(t *testing.T) {
+	for _, line := range []string{"[[a]]\n", "a = 1\n", "a = {b = {c = 1}}\n"} {
+		path := filepath.Join(t.TempDir(), "plan.toml")
+		if err := os.WriteFile(path, []byte(strings.Repeat(line, 1<<20/len(line))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := config.ReadTOML(path, new(struct{}))
+		if protocol.ClassOf(err) != protocol.ClassInput || !strings.Contains(err.Error(), "at most 4096") ||
+			!strings.Contains(err.Error(), "plan.toml") {
+			t.Errorf("%q: %.200v", line, err)
+		}
+	}
+}
 
 // TestLongFile: a file that is too long for settings is refused before it is decoded.
 func TestLongFile(t *testing.T) {

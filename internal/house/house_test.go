@@ -49,7 +49,7 @@ var may = map[string][]string{
 	"crypto":       {"crypto", "internal/parallel", "internal/secretfile"},
 	"transport":    {"transport", "internal/secretfile"},
 	"learn": {"learn", "crypto/fixedpoint", "crypto/noise", "internal/atomicfile",
-		"internal/strictjson"},
+		"internal/strictjson", "internal/tomlsize"},
 	"learn/mcmc": {"learn", "crypto/fixedpoint", "crypto/blake", "crypto/field", "crypto/xof"},
 	"examples":   {"learn"},
 	"docs":       {}, // tests that hold the documents to the code

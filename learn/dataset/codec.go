@@ -14,6 +14,7 @@ import (
 const (
 	maxSchemaBytes = 4 << 20
 	maxSchemaTOML  = 1 << 20
+	maxSchemaKeys  = 1 << 14 // in TOML
 )
 
 // Canonical returns the one byte form of a valid schema: JSON on one line, fields in the order of the

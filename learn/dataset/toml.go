@@ -12,6 +12,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"choir/internal/tomlsize"
 )
 
 // Defaults of a schema's file.
@@ -27,6 +29,9 @@ func ParseTOML(doc []byte, table ...string) (*Schema, error) {
 	doc = bytes.TrimPrefix(doc, []byte("\ufeff"))
 	if len(doc) > maxSchemaTOML {
 		return nil, schemaErrorf("more than %d bytes; in JSON it may have %d", maxSchemaTOML, maxSchemaBytes)
+	}
+	if err := tomlsize.Check(doc, maxSchemaKeys); err != nil {
+		return nil, schemaErrorf("%w; in JSON it may have more", err)
 	}
 	var all map[string]any
 	if err := toml.Unmarshal(doc, &all); err != nil {
@@ -46,9 +51,7 @@ func ParseTOML(doc []byte, table ...string) (*Schema, error) {
 		}
 	}
 	order := keyOrder(doc, append(slices.Clone(table), "columns"))
-	slices.SortStableFunc(s.Columns, func(a, b Column) int {
-		return cmp.Compare(slices.Index(order, a.Name), slices.Index(order, b.Name))
-	})
+	slices.SortStableFunc(s.Columns, func(a, b Column) int { return cmp.Compare(order[a.Name], order[b.Name]) })
 	if s.Target.Name == "" {
 		return nil, schemaErrorf("[target] is missing: it has the column to predict")
 	}
@@ -190,11 +193,14 @@ func tomlNumber(v any) (float64, bool) {
 
 // keyOrder returns the keys of a table in the order of the document, which has been
 // decoded without an error.
-func keyOrder(doc []byte, table []string) (order []string) {
+func keyOrder(doc []byte, table []string) (order map[string]int) {
+	order = map[string]int{}
 	var visit func(path []string, value *unstable.Node)
 	visit = func(path []string, value *unstable.Node) {
-		if n := len(table); len(path) > n && slices.Equal(path[:n], table) && !slices.Contains(order, path[n]) {
-			order = append(order, path[n])
+		if n := len(table); len(path) > n && slices.Equal(path[:n], table) {
+			if _, ok := order[path[n]]; !ok {
+				order[path[n]] = len(order)
+			}
 		}
 		if value == nil || value.Kind != unstable.InlineTable {
 			return

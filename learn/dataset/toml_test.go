@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -358,8 +359,10 @@ func TestTwins(t *testing.T) {
 }
 
 func TestLongTOML(t *testing.T) {
-	if _, err := ParseTOML(make([]byte, maxSchemaTOML+1)); !errors.Is(err, ErrSchema) ||
-		!strings.Contains(err.Error(), "JSON") {
-		t.Error(err)
+	for _, doc := range [][]byte{make([]byte, maxSchemaTOML+1),
+		bytes.Repeat([]byte("[[a]]\n"), maxSchemaKeys+1)} {
+		if _, err := ParseTOML(doc); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "JSON") {
+			t.Errorf("%.300v", err)
+		}
 	}
 }
