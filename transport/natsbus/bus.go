@@ -53,6 +53,8 @@ type Bus struct {
 	fail context.CancelCauseFunc
 	gone chan struct{} // closed when the connection's last callback has run
 
+	asking sync.WaitGroup // of reportFailures
+
 	mu       sync.Mutex
 	last     error                   // of the latest attempt to connect
 	accepted bool                    // the broker has accepted the client once
@@ -160,6 +162,7 @@ func (b *Bus) Close() error {
 	if b.conn != nil {
 		b.conn.Close()
 		<-b.gone
+		b.asking.Wait()
 	}
 	return nil
 }

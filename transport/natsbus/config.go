@@ -115,9 +115,9 @@ type Config struct {
 	// server is at a limit that people can raise, rather than return transport.ErrFull.
 	WaitAtLimits bool
 
-	// Failed is called when an attempt to connect fails, and when one of EnsureStream fails that is tried
-	// again; nil: not called. The error is transport.ErrFull for a broker that is at its limit. It must not
-	// block.
+	// Failed is called when an attempt to connect fails, also while an established connection is lost, and
+	// when one of EnsureStream fails that is tried again; nil: not called. The error is transport.ErrFull for
+	// a broker that is at its limit. It must not block.
 	Failed func(why error)
 
 	// Full is called when the broker refuses to store a message or to be read for want of room or at a

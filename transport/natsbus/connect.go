@@ -1,8 +1,10 @@
 package natsbus
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -55,11 +57,12 @@ func (b *Bus) identity() ([]nats.Option, error) {
 		options = append(options, nats.IgnoreDiscoveredServers())
 	}
 	if c.wantsTLS() {
-		tlsConfig, err := c.tls()
+		options = append(options, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13}))
+		files, err := c.tlsFiles()
 		if err != nil {
 			return nil, err
 		}
-		options = append(options, nats.Secure(tlsConfig))
+		options = append(options, files...)
 	}
 	secret, err := c.secretOption()
 	if err != nil {
@@ -107,23 +110,40 @@ func readOrEmpty(path string) string {
 	return string(s)
 }
 
-func (c Config) tls() (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS13}
+// tlsFiles reads the roots and the certificate, so that unusable files are an error at once, and again at
+// every connect: a certificate that was renewed counts from the next connection on.
+func (c Config) tlsFiles() (options []nats.Option, err error) {
+	var roots nats.RootCAsHandler
 	if c.TLSCA != "" {
-		roots, err := credential.ReadRoots(c.TLSCA)
-		if err != nil {
-			return nil, fmt.Errorf("tls_ca: %w", err)
+		roots = func() (*x509.CertPool, error) { return readRoots(c.TLSCA) }
+		if _, err := roots(); err != nil {
+			return nil, err
 		}
-		config.RootCAs = roots
 	}
+	var pair nats.TLSCertHandler
 	if c.TLSCert != "" {
-		pair, err := credential.ReadPair(c.TLSCert, c.TLSKey)
-		if err != nil {
-			return nil, fmt.Errorf("tls_cert, tls_key: %w", err)
+		pair = func() (tls.Certificate, error) { return readPair(c.TLSCert, c.TLSKey) }
+		if _, err := pair(); err != nil {
+			return nil, err
 		}
-		config.Certificates = []tls.Certificate{pair}
 	}
-	return config, nil
+	return []nats.Option{nats.ClientTLSConfig(pair, roots)}, nil
+}
+
+func readRoots(file string) (*x509.CertPool, error) {
+	roots, err := credential.ReadRoots(file)
+	if err != nil {
+		return nil, fmt.Errorf("tls_ca: %w", err)
+	}
+	return roots, nil
+}
+
+func readPair(cert, key string) (tls.Certificate, error) {
+	pair, err := credential.ReadPair(cert, key)
+	if err != nil {
+		return pair, fmt.Errorf("tls_cert, tls_key: %w", err)
+	}
+	return pair, nil
 }
 
 // onConnectError is called for attempts that fail before the handshake; the errors of others are
@@ -170,6 +190,29 @@ func failedTLS(err error) bool {
 func (b *Bus) onDisconnect(_ *nats.Conn, err error) {
 	if b.config.Connected != nil && b.ctx.Err() == nil {
 		b.config.Connected(false, err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	epoch := b.epoch
+	if b.ctx.Err() == nil && b.config.Failed != nil {
+		b.asking.Go(func() { b.reportFailures(epoch) })
+	}
+}
+
+// reportFailures calls Config.Failed while the connection is lost, for what nats.go does not report: that
+// the broker has refused the client, or a certificate.
+func (b *Bus) reportFailures(epoch context.Context) {
+	ctx, stop := context.WithCancel(b.ctx)
+	defer stop()
+	defer context.AfterFunc(epoch, stop)()
+	for pause := minBackoff; sleep(ctx, &pause); {
+		err := b.attemptError()
+		if dropped(err) {
+			err = cmp.Or(b.config.greeting(ctx), err)
+		}
+		if err != nil && ctx.Err() == nil {
+			b.failed(err)
+		}
 	}
 }
 

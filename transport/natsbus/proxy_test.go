@@ -44,7 +44,7 @@ func (p *proxy) url() string { return "nats://" + p.listener.Addr().String() }
 func (p *proxy) aim(broker interface{ ClientURL() string }) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.target = strings.TrimPrefix(broker.ClientURL(), "nats://")
+	_, p.target, _ = strings.Cut(broker.ClientURL(), "//")
 }
 
 func (p *proxy) dial() (net.Conn, error) {

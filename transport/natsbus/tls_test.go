@@ -110,6 +110,60 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// TestRenewedCertificate: files of TLS that are replaced while a member runs count from its next connection
+// on, and until they are whole it tries again.
+func TestRenewedCertificate(t *testing.T) {
+	before, after := newAuthority(t), newAuthority(t)
+	token := write(t, "token", "s3cret")
+	start := func(ca *authority) *embedded.Server {
+		cert, key := ca.pair()
+		return startServer(t, embedded.Config{StoreDir: t.TempDir(), Listen: "127.0.0.1:0", TokenFile: token,
+			TLSCert: cert, TLSKey: key, TLSClientCA: ca.file})
+	}
+	p := startProxy(t)
+	p.aim(start(before))
+	cert, key := before.pair()
+	events, failed := make(chan bool, 8), make(chan error, 64)
+	openBus(t, natsbus.Config{URL: p.url(), TokenFile: token, TLSCA: before.file, TLSCert: cert, TLSKey: key,
+		Connected: func(up bool, _ error) { events <- up },
+		Failed: func(err error) {
+			select {
+			case failed <- err:
+			default:
+			}
+		}})
+	newCert, newKey := after.pair()
+	replace := func(file, by string) {
+		b, err := os.ReadFile(by)
+		if err == nil {
+			err = os.WriteFile(file, b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	replace(before.file, after.file)
+	replace(cert, newCert) // and not its key yet
+	p.aim(start(after))
+	p.cut()
+	for err := range failed {
+		if strings.Contains(err.Error(), "tls_cert, tls_key") {
+			break
+		}
+	}
+	replace(key, newKey)
+	for _, want := range []bool{false, true} {
+		select {
+		case up := <-events:
+			if up != want {
+				t.Errorf("reported %v, want %v", up, want)
+			}
+		case <-newContext(t).Done():
+			t.Fatal("not connected by the renewed certificate")
+		}
+	}
+}
+
 // A client that requires TLS must not accept a broker without it: its token would travel in the
 // clear.
 func TestTLSNotOffered(t *testing.T) {
