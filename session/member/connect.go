@@ -33,7 +33,10 @@ func (m *Member) connect(ctx context.Context) (*run.CountingBus, error) {
 	m.blocked.note(&m.blocked.full, false)
 	m.blocked.note(&m.blocked.away, false)
 	config := m.bus()
-	defer m.reportWait(&config, wait.failed)()
+	defer m.reportWait(&config, func(why error) {
+		wait.failed(why)
+		m.lost.failed(why)
+	})()
 	config.Connected = m.connectionChanged
 	config.WaitAtLimits, config.Full = true, m.brokerFull
 	bus, err := natsbus.Open(limited, config)

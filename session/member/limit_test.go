@@ -3,7 +3,10 @@ package member_test
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
+	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,6 +98,110 @@ func TestMemberWaitsAtALimit(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestMemberAtConnectionLimit: a running member whose connection is lost, and which the broker does not
+// accept again since it has as many as it allows, tells so within seconds.
+func TestMemberAtConnectionLimit(t *testing.T) {
+	_, configOf := site.Deploy(t, time.Now())
+	start := func(most int) string {
+		s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true,
+			StoreDir: t.TempDir(), NoSigs: true, NoLog: true, MaxConn: most})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go s.Start()
+		t.Cleanup(s.WaitForShutdown)
+		t.Cleanup(s.Shutdown)
+		if !s.ReadyForConnections(time.Minute) {
+			t.Fatal("the server did not start")
+		}
+		return s.Addr().String()
+	}
+	full := start(1)
+	only, err := nats.Connect("nats://" + full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(only.Close)
+	f := forward(t, start(0))
+	own := configOf("party-a")
+	own.Bus = member.BusConfig{URL: "nats://" + f.listener.Addr().String()}
+	var log lockedText
+	m, err := member.Open(own, protocol.RoleParty, slog.New(slog.NewTextHandler(&log, nil)), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- m.Run(ctx) }()
+	await(t, &log, ended, "event=connected")
+	lost := time.Now()
+	f.to(full)
+	await(t, &log, ended, "maximum connections exceeded")
+	if took := time.Since(lost); took > 40*time.Second { // it is told again after 15 s, on a busy machine
+		t.Errorf("told after %v", took)
+	}
+	if !log.has("raise the limit") {
+		t.Error("the log has no remedy")
+	}
+	stop()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// forwarder passes connections on to an address that changes.
+type forwarder struct {
+	listener net.Listener
+	mu       sync.Mutex
+	address  string
+	open     []net.Conn
+}
+
+func forward(t *testing.T, address string) *forwarder {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &forwarder{listener: l, address: address}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			f.mu.Lock()
+			out, err := net.Dial("tcp", f.address)
+			if err != nil {
+				_ = in.Close()
+			} else {
+				f.open = append(f.open, in, out)
+				all.Go(func() { _, _ = io.Copy(out, in); _ = out.Close() })
+				all.Go(func() { _, _ = io.Copy(in, out); _ = in.Close() })
+			}
+			f.mu.Unlock()
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		f.to(address)
+		all.Wait()
+	})
+	return f
+}
+
+// to ends all connections, and passes the next ones on to another address.
+func (f *forwarder) to(address string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.address = address
+	for _, c := range f.open {
+		_ = c.Close()
+	}
+	f.open = nil
 }
 
 // await waits until the log has a text. The member must not end before.

@@ -35,6 +35,7 @@ type Member struct {
 	nats    *natsbus.Bus // the connection; nil before there is one
 	watcher *watcher     // nil at a worker
 	blocked blockade
+	lost    lostWait
 	stream  time.Time    // when the plan's stream was created
 	altered []alteration // of a party's data
 	records []byte       // what is kept of a party's data, see recordsKey

@@ -74,6 +74,7 @@ func (m *Member) connected(ctx context.Context, drive func(*run.CountingBus) err
 		m.logRefusal(err)
 		return func() {}, err
 	}
+	defer m.lost.end()
 	defer bus.Close()
 	err = drive(bus)
 	last = func() { m.Log.Info("stopped", "event", "stopped", "sent_bytes", bus.Sent()) }

@@ -94,6 +94,11 @@ func (w *watcher) notify(n protocol.Notice) {
 // connectionChanged logs that the connection to the broker was lost or is back.
 func (m *Member) connectionChanged(up bool, why error) {
 	m.blocked.note(&m.blocked.away, !up)
+	if up {
+		m.lost.end()
+	} else {
+		m.lost.begin(m)
+	}
 	if m.watcher != nil {
 		m.watcher.Connected(up)
 	}
