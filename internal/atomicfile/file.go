@@ -1,14 +1,17 @@
 package atomicfile
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 )
 
-// WriteFile replaces path by data, mode 0644, creating its folder if need be: readers
+// WriteFile replaces path by data, mode 0644 less the umask, creating its folder if need be: readers
 // see the old file or the new one, also after a crash. It removes what a process that was killed
 // while it wrote the same path has left.
 func WriteFile(path string, data []byte) (err error) {
@@ -27,7 +30,7 @@ func WriteFile(path string, data []byte) (err error) {
 		}
 	}()
 	_, err = tmp.Write(data)
-	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
 		return err
 	}
 	if err = os.Rename(tmp.Name(), path); err != nil {
@@ -50,7 +53,13 @@ func create(dir, prefix string) (f *os.File, release func(), err error) {
 		}
 	}
 	for {
-		f, err := os.CreateTemp(dir, prefix+"*")
+		number := make([]byte, 8)
+		_, _ = rand.Read(number) // it never fails
+		name := filepath.Join(dir, prefix+strconv.FormatUint(binary.BigEndian.Uint64(number), 10))
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
 		if err != nil {
 			return nil, nil, err
 		}

@@ -176,18 +176,14 @@ func opaque(model string) bool {
 func (c *consortium) Lifetime() string { return strings.TrimSuffix(lifetime.String(), "0m0s") }
 
 func (c *consortium) scripts() error {
-	for name, mode := range map[string]os.FileMode{"run.sh": 0o755, "compose.yaml": 0o644, "README.md": 0o644} {
+	for _, name := range []string{"run.sh", "compose.yaml", "README.md"} {
 		text, err := c.expand(name)
 		if err != nil {
 			return err
 		}
-		path := filepath.Join(c.Dir, name)
-		if err := atomicfile.WriteFile(path, text); err != nil {
-			return err
-		}
-		if err := os.Chmod(path, mode); err != nil {
+		if err := atomicfile.WriteFile(filepath.Join(c.Dir, name), text); err != nil {
 			return err
 		}
 	}
-	return nil
+	return os.Chmod(filepath.Join(c.Dir, "run.sh"), 0o755)
 }
