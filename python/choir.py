@@ -129,8 +129,9 @@ class Model:
 
     def predict(self, rows):
         """Predictions as a dictionary of arrays: mean (for classes the probability of the second
-        one), mean_sd, sd. rows is a CSV file's path, a list of dictionaries, a dictionary of
-        columns, or a data frame. A row without a prediction has NaN."""
+        one), mean_sd, sd, and remark, which names values that were missing, unknown or clipped. rows
+        is a CSV file's path, a list of dictionaries, a dictionary of columns, or a data frame. A row
+        without a prediction has NaN."""
         _need_numpy()
         with tempfile.TemporaryDirectory() as folder:
             if isinstance(rows, (str, os.PathLike)):
@@ -140,7 +141,8 @@ class Model:
                 _write_csv(path, _records(rows))
             made = run("predict", model=self.path, data=path)["rows"]
         keys = ("mean", "mean_sd", "sd")
-        return {k: np.array([float("nan") if r.get("none") else r[k] for r in made]) for k in keys}
+        out = {k: np.array([float("nan") if r.get("none") else r[k] for r in made]) for k in keys}
+        return {**out, "remark": np.array([r.get("remark", "") for r in made])}
 
     def predict_proba(self, rows):
         """Probabilities of the two classes, an array with two columns."""
@@ -185,9 +187,17 @@ def _records(rows):
 def _write_csv(path, records):
     if not records:
         raise ChoirError(4, "no rows")
+    names = dict.fromkeys(name for r in records for name in r)  # those of all rows, in order
     with open(path, "w", newline="", encoding="utf-8") as f:
-        out = csv.DictWriter(f, fieldnames=list(records[0]))
+        out = csv.DictWriter(f, fieldnames=list(names))
         out.writeheader()
         for r in records:
             # A missing value is an empty cell, whatever the caller's mark for it is.
-            out.writerow({k: "" if v is None or v != v else v for k, v in r.items()})
+            out.writerow({k: "" if _missing(v) else v for k, v in r.items()})
+
+
+def _missing(value):
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA is neither equal to itself nor unequal
+        return True

@@ -46,6 +46,12 @@ for bad in (lambda: choir.verify("nowhere"), lambda: choir.account(sigma=-1), la
         bad()
     except choir.ChoirError as e:
         print("error", e.code)
+class NA:  # as pandas has it
+    def __ne__(self, other): return self
+    def __bool__(self): raise TypeError("boolean value of NA is ambiguous")
+rows = [{"age": 1}, {"age": NA(), "sex": "male"}, {"sex": float("nan")}]
+choir._write_csv("rows.csv", choir._records(rows))
+print("rows:", open("rows.csv").read().split())
 try:
     choir.Model("nowhere")
 except choir.ChoirError as e:
@@ -53,7 +59,8 @@ except choir.ChoirError as e:
 `)
 	for _, want := range []string{"1.0\n2 ",
 		"readmitted ['no', 'yes'] age intercept sex=male against sex=female\nwarned: rare: few\n",
-		strings.Repeat("error 4\n", 5) + "no folder or file nowhere "} {
+		strings.Repeat("error 4\n", 5) +
+			"rows: ['age,sex', '1,', ',male', ',']\nno folder or file nowhere "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
