@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"choir/protocol"
@@ -24,7 +27,10 @@ func (a *App) logger(c *member.Config) (*slog.Logger, error) {
 	return slog.New(a.LogHandler(level)), nil
 }
 
+// LogHandler logs to stderr, of a process that works on when what reads its log has ended: SIGPIPE no
+// longer kills it, and the log is lost.
 func (a *App) LogHandler(level slog.Level) slog.Handler {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // programs that it starts don't inherit this
 	if a.Console.tty != nil {
 		return &textHandler{w: a.Err, level: level}
 	}
