@@ -39,6 +39,10 @@ func (m *Member) application() (protocol.Application, protocol.Proposer, error) 
 	if err != nil {
 		return nil, nil, err
 	}
+	if l, ok := a.(*app.PVI); ok && l.PVI.Model == bayes.External && own == nil {
+		return nil, nil, protocol.Fail(protocol.ClassInput,
+			"config: exec is missing: a program of each party computes the plan's model %q", bayes.External)
+	}
 	l, err := a.Join(app.PartyConfig{Plan: m.Session.Plan, Party: m.Index, Data: data, Rand: rand.Reader,
 		Outside: own, Report: func(round uint32, clipped float64) {
 			m.keepPrivate(round-m.Session.Plan.RoundsBefore(), clipped)
@@ -55,14 +59,25 @@ func (m *Member) application() (protocol.Application, protocol.Proposer, error) 
 
 // CheckData reads a party's file as a session under the plan would, and returns why it does not fit.
 // A party that looks before it signs is not absent later because of a value that the schema refuses.
-// Of the configuration only the file and the share of altered values count.
+// The same holds of a program that the plan has no use for. Of the configuration only the file, the share of
+// altered values and exec count.
 func CheckData(p *protocol.Plan, c *Config) error {
 	m := &Member{Session: protocol.Bind(p), Config: c, Log: slog.New(slog.DiscardHandler)}
 	if p.Application == app.NameSum {
+		if c.Exec != "" {
+			return noExec(app.NameSum)
+		}
 		_, err := m.vector()
 		return err
 	}
-	_, _, err := m.encoded()
+	data, schema, err := m.encoded()
+	if err != nil {
+		return err
+	}
+	a, err := app.Of(p)
+	if err == nil {
+		_, err = m.outside(a, data, schema)
+	}
 	return err
 }
 

@@ -51,6 +51,31 @@ func TestCheckData(t *testing.T) {
 			}
 		})
 	}
+	file := rig.WriteFile(t, t.TempDir(), "data.csv", head+row+row)
+	for exec, want := range map[string]string{"true": "", "/no/such/program": "config: exec: "} {
+		err := member.CheckData(p, &member.Config{DataFile: file, Exec: exec})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("with the program %s: error %v, want %q", exec, err, want)
+		}
+	}
+}
+
+// TestExternalWantsAProgram: a party without a program does not start under a plan whose model only
+// programs know.
+func TestExternalWantsAProgram(t *testing.T) {
+	dir := t.TempDir()
+	rig.WriteFile(t, dir, "schema.json", schema)
+	body := "rounds = 2\n[privacy]\nepsilon = 8.0\ndelta = 1e-5\n[learning]\nschema_file = \"schema.json\"\n" +
+		"model = \"external\"\nparameters = 2\nstrategy = \"dataset\"\nclip = 1.0\ndamping = 0.5\n"
+	c := site.DeployPlan(t, dir, time.Now(), body, rig.WriteFile(t, dir, "a.csv", records()))("party-a")
+	for exec, want := range map[string]string{"": "exec is missing", "true": ""} {
+		c.Exec = exec
+		_, err := member.Open(c, protocol.RoleParty, slog.New(slog.DiscardHandler), time.Now())
+		if (err == nil) != (want == "") || err != nil &&
+			(protocol.ClassOf(err) != protocol.ClassInput || !strings.Contains(err.Error(), want)) {
+			t.Errorf("exec = %q: error %v, want %q", exec, err, want)
+		}
+	}
 }
 
 // TestOtherDataIsRefused: a party starts with another file only before its first contribution; later the
