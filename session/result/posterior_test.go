@@ -1,6 +1,8 @@
 package result
 
 import (
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -32,5 +34,27 @@ func TestMissingOfAFile(t *testing.T) {
 	f.Missing = f.Missing[:3]
 	if err := f.check(); err == nil || !strings.Contains(err.Error(), "3 numbers") {
 		t.Errorf("%v, want an error about 3 numbers", err)
+	}
+}
+
+// TestCentresOfAFile: a model file alone tells how a measured number is encoded, as docs/plan-file.md has it:
+// as ((v - middle)/half - centre)/unit.
+func TestCentresOfAFile(t *testing.T) {
+	predicted := func(f *ModelFile, age float64) float64 {
+		p, err := f.Predict(records(t, fmt.Sprintf("ward,age\nB,%v\n", age)), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Rows[0].Mean
+	}
+	plain, measured := wardModel(t, dataset.Zero, dataset.Zero), wardModel(t, dataset.Zero, dataset.Zero)
+	measured.Centres, measured.Units = []float64{0.2}, []float64{1.6}
+	for _, age := range []float64{10, 60, 90} {
+		encoded := ((age-50)/50 - 0.2) / 1.6
+		// Without measurements the range from 0 to 100 is encoded as (v - 50)/50.
+		got, want := predicted(measured, age), predicted(plain, 50+50*encoded)
+		if math.Abs(got-want) > 1e-12 {
+			t.Errorf("age %v: probability %v, want %v", age, got, want)
+		}
 	}
 }
