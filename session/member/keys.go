@@ -27,7 +27,7 @@ func NewIdentity(dir, name, passphraseFile string, costs identity.Params, now ti
 	}
 	passphrase, err := identity.ReadPassphraseFile(passphraseFile)
 	if err != nil {
-		return fail(fmt.Errorf("passphrase file: %w", err))
+		return fail(err)
 	}
 	key, err := identity.Generate(rand.Reader)
 	if err != nil {
