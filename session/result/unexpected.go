@@ -21,6 +21,14 @@ const (
 // roomy is how many standard deviations from 0 such a weight is under the prior that the warning advises.
 const roomy = 1.5
 
+// Weights are longer together than the prior draws them if a prior of a tenth of its precision makes what
+// was learnt surelyLonger times as likely. That happens under the plan's prior in at most one of as many
+// sessions: the mean of the ratio is 1 there.
+const (
+	longerPrior  = 0.1
+	surelyLonger = 20
+)
+
 // unexpected warns of weights where the plan's prior hardly expects them. It draws them to 0, so that their
 // intervals may miss. Empty is none. Networks and programs have no weights to speak of, and the prior of
 // noisy statistics follows their columns.
@@ -52,11 +60,29 @@ func unexpected(p *protocol.Plan, q *bayes.Posterior) string {
 		}
 	}
 	if len(found) == 0 {
-		return ""
+		return together(q, precision)
 	}
 	return fmt.Sprintf("unexpected: the plan's prior expects weights near 0 and draws them there, and these "+
 		"are far away, in its standard deviations: %s; their intervals may end short of the true values. If "+
 		"such values are plausible, as an intercept of -3 is for a class that one in twenty has, name "+
 		"prior_precision %.1g in the next plan", strings.Join(found, ", "),
 		precision*(roomy/farthest)*(roomy/farthest))
+}
+
+// together warns of weights that are longer together than the plan's prior draws them. By Jensen's inequality
+// the logarithm of the ratio of what was learnt under both priors is at least the posterior's mean of that of
+// the priors' densities.
+func together(q *bayes.Posterior, precision float64) string {
+	square, sd := 0.0, q.Shrunk()
+	for j, m := range q.Mean() {
+		square += precision * (m*m + sd[j]*sd[j])
+	}
+	n := float64(len(sd))
+	if (n*math.Log(longerPrior)+(1-longerPrior)*square)/2 < math.Log(surelyLonger) {
+		return ""
+	}
+	return fmt.Sprintf("unexpected: the weights are longer together than the plan's prior draws them: their "+
+		"root mean square is %.1f of its standard deviations; it draws them to 0, so that their intervals may "+
+		"end short of the true values; if such weights are plausible, name prior_precision %.1g in the next plan",
+		math.Sqrt(square/n), precision*n/square)
 }

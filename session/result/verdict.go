@@ -70,16 +70,17 @@ func findings(p *protocol.Plan, states ...[]int64) ([]string, error) {
 
 // AwareWarnings are those that only a noise-aware posterior can tell, beside others: that it is
 // about the prior, that noise hides how rare a class is, and that weights are where the prior hardly
-// expects them.
+// expects them, alone or together.
 func AwareWarnings(p *protocol.Plan, q *bayes.Posterior, others []string) (all []string) {
-	if len(others) == 0 && onlyPrior(p, q) {
+	far := unexpected(p, q)
+	if len(others) == 0 && far == "" && onlyPrior(p, q) {
 		all = append(all, explain(p, defaults.Swamped))
 	}
 	if q.Rare() {
 		all = append(all, rareClass(p))
 	}
-	if why := unexpected(p, q); why != "" {
-		all = append(all, why)
+	if far != "" {
+		all = append(all, far)
 	}
 	return all
 }

@@ -83,8 +83,8 @@ func TestTraceIsJudged(t *testing.T) {
 }
 
 // TestUnexpectedWeights: a result names the weights that surely are where the plan's prior hardly expects
-// any, and the precision that leaves them room; it is silent about others, and about those of noisy
-// statistics.
+// any, and the precision that leaves them room; it warns of weights that are long together, and is silent
+// about others, and about those of noisy statistics.
 func TestUnexpectedWeights(t *testing.T) {
 	for _, tc := range []struct {
 		name, of  string
@@ -97,7 +97,10 @@ func TestUnexpectedWeights(t *testing.T) {
 			[]string{"intercept (3.0)", "prior_precision 0.2 "}},
 		{"not sure", "virtual", 1, []float64{0, 1, -1, -3}, 0.7, nil},
 		{"room", "virtual", 0.2, []float64{0, 1, -1, -3}, 0.2, nil},
-		{"as drawn", "virtual", 1, []float64{3.2, -3, 2.5, 1.9}, 0.1, nil},
+		{"as drawn", "virtual", 1, []float64{2.4, -1.5, 1, 1.9}, 0.1, nil},
+		{"long together", "virtual", 1, []float64{3.2, -3, 2.5, 1.9}, 0.1,
+			[]string{"together", "root mean square is 2.7 of", "prior_precision 0.1 "}},
+		{"together, with room", "virtual", 0.1, []float64{3.2, -3, 2.5, 1.9}, 0.1, nil},
 		{"slopes", "global", 1, []float64{5, 1, -4, 0}, 0.1,
 			[]string{"x0 (5.0), x2 (4.0)", "prior_precision 0.09 "}},
 		{"unit", "mcmc", 4, []float64{0, 0, 0, 1.5}, 0.1, []string{"intercept (3.0)", "prior_precision 1 "}},
