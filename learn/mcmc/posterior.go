@@ -87,14 +87,14 @@ func (t trace) posterior(p *Posterior, s *state) error {
 	if err != nil {
 		return err
 	}
-	p.Chains, p.Weights = 1, p.Mean
+	p.Chains = 1
+	single := t.longer(p, g, e, func(e evidence) (*approximation, error) { return e.posterior(draws, average) })
 	if narrow, ok := t.narrowed(g, e); ok {
-		variance := p.Variance
 		if chol, err = set(narrow); err != nil {
 			return err
 		}
-		p.Variance = variance
 	}
+	p.Weights, p.Variance = single.Mean, single.Variance
 	p.Draws, err = t.drawn(g, sumsHash(s.sums), p.Mean, chol)
 	return err
 }

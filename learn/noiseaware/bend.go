@@ -119,20 +119,27 @@ func (l logits) around(variance []float64) float64 {
 }
 
 // between is the mixture of two posteriors in equal parts.
-func between(a, b *gauss.Moments) *gauss.Moments {
+func between(a, b *gauss.Moments) *gauss.Moments { return mixture(0.5, a, b) }
+
+// mixture has the moments of a mixture of two laws, with this share of the second. It has covariances if both
+// have.
+func mixture(share float64, a, b *gauss.Moments) *gauss.Moments {
 	d := len(a.Mean)
-	m := &gauss.Moments{Mean: make([]float64, d), Covariance: mat.NewSymDense(d, nil)}
-	half := make([]float64, d)
+	m := &gauss.Moments{Mean: make([]float64, d), Variance: make([]float64, d)}
+	off := func(i int) float64 { return math.Sqrt(share*(1-share)) * (a.Mean[i] - b.Mean[i]) }
 	for i := range d {
-		m.Mean[i] = (a.Mean[i] + b.Mean[i]) / 2
-		half[i] = (a.Mean[i] - b.Mean[i]) / 2
+		m.Mean[i] = (1-share)*a.Mean[i] + share*b.Mean[i]
+		m.Variance[i] = (1-share)*a.Variance[i] + share*b.Variance[i] + off(i)*off(i)
 	}
+	if a.Covariance == nil || b.Covariance == nil {
+		return m
+	}
+	m.Covariance = mat.NewSymDense(d, nil)
 	for i := range d {
 		for j := i; j < d; j++ {
-			c := (a.Covariance.At(i, j)+b.Covariance.At(i, j))/2 + half[i]*half[j]
+			c := (1-share)*a.Covariance.At(i, j) + share*b.Covariance.At(i, j) + off(i)*off(j)
 			m.Covariance.SetSym(i, j, c)
 		}
 	}
-	m.Variance = diagonal(m.Covariance)
 	return m
 }

@@ -100,11 +100,15 @@ func TestSingleWeightsKeepThePrior(t *testing.T) {
 			tr.Spread = append(tr.Spread, make([]float64, 4))
 			tr.CurvaturePoint, tr.CurvatureSpread = tr.Points[s], tr.Spread[s]
 		}
-		m, single, err := tr.Posterior()
+		a, err := tr.under()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, v := range single.Variance {
+		m, err := tr.predicting(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range a.single.Variance {
 			if v > 1/tr.Prior {
 				t.Errorf("weight %d has the variance %v", i, v)
 			}

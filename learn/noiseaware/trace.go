@@ -76,44 +76,96 @@ const passes = 8
 // of this error, and a linear model's predictions that to the mean; predictive has those of classes. Where
 // Of is known, and noise doesn't hide the curvature, single weights have the means that follow from it, and
 // the variances of a mixture of both: Of knows clips, and the bends how little is known of curvatures on
-// the way. Predictions go towards what follows from it where that is far, clips are short and noise doesn't
-// hide it. From mixed points all follows from Of.
+// the way. Where the sums tell that the weights of classes are longer than the prior draws them, they are in
+// a mixture with those under a longer prior. Predictions go towards what follows from Of where that is far,
+// clips are short and noise doesn't hide it. From mixed points all follows from Of.
 func (t Trace) Posterior() (m, single *gauss.Moments, err error) {
+	a, err := t.under()
+	if err != nil {
+		return nil, nil, err
+	}
+	if m, err = t.predicting(a); err != nil {
+		return nil, nil, err
+	}
+	if t.Spread == nil {
+		return m, a.single, nil
+	}
+	return m, Longer(t.Prior, a.weights(), func(precision float64) (Weights, bool) {
+		at := t
+		at.Prior = precision
+		far, err := at.under()
+		return far.weights(), err == nil && (far.cut == nil) == (a.cut == nil)
+	}), nil
+}
+
+// answer is what follows from the rounds under one prior.
+type answer struct {
+	view   view
+	cut    *gauss.Moments // what follows from Of; nil: nothing
+	single *gauss.Moments
+}
+
+// weights are the single weights, whose law is the one that follows from Of, if it does.
+func (a answer) weights() Weights {
+	if a.cut != nil {
+		return Weights{a.cut, a.single}
+	}
+	return Weights{a.single, a.single}
+}
+
+// under is the answer under the prior of the trace.
+func (t Trace) under() (a answer, err error) {
 	if len(t.Points) == 0 {
-		return nil, nil, fmt.Errorf("no rounds: %w", gauss.ErrImproper)
+		return a, fmt.Errorf("no rounds: %w", gauss.ErrImproper)
 	}
 	h, err := t.Curvature.repaired()
 	if err != nil {
-		return nil, nil, err
+		return a, err
 	}
-	v, err := t.view(h)
-	if err != nil {
-		return nil, nil, err
+	if a.view, err = t.view(h); err != nil {
+		return a, err
 	}
-	var cut *gauss.Moments
-	if t.Of != nil && v.at.columns != nil && (t.Mix != nil || t.Curvature.clear()) {
-		cut, err = t.cut(v.own, v.at)
-		if err == nil && t.Mix != nil {
-			return cut, shrink.About(cut, cut, t.Prior), nil
+	known := a.view.at.columns != nil
+	if t.Of != nil && known && (t.Mix != nil || t.Curvature.clear()) {
+		if a.cut, err = t.cut(a.view.own, a.view.at); err != nil {
+			a.cut = nil
 		}
 	}
-	if m, err = t.predictive(v.own, v.bends, v.at); err != nil {
-		return nil, nil, err
+	if t.onlyCut(a) {
+		a.single = shrink.About(a.cut, a.cut, t.Prior)
+		return a, nil
 	}
-	if single, err = t.single(v); err == nil && t.Terms != nil && v.at.columns != nil {
-		err = t.unclip(single, h)
+	if a.single, err = t.single(a.view); err == nil && t.Terms != nil && known {
+		err = t.unclip(a.single, h)
 	}
-	if cut == nil || err != nil {
-		return m, single, err
+	switch {
+	case a.cut == nil || err != nil:
+	case t.Whole:
+		a.single = aside(a.cut, a.single, t.Prior)
+	default:
+		a.single = beside(a.cut, a.single, t.Prior)
 	}
-	if !t.Whole && t.audible(v.at) && floats.Sum(cut.Variance)*t.Prior < told*float64(len(cut.Mean)) {
-		m = towards(cut, m)
-		m.Mean[len(m.Mean)-1] += v.at.columns.shift(m, v.at.rate, v.at.doubt)
+	return a, err
+}
+
+// onlyCut reports whether all follows from Of.
+func (t Trace) onlyCut(a answer) bool { return a.cut != nil && t.Mix != nil }
+
+// predicting is the posterior that predicts.
+func (t Trace) predicting(a answer) (*gauss.Moments, error) {
+	if t.onlyCut(a) {
+		return a.cut, nil
 	}
-	if t.Whole {
-		return m, aside(cut, single, t.Prior), nil
+	m, err := t.predictive(a.view.own, a.view.bends, a.view.at)
+	if a.cut == nil || err != nil {
+		return m, err
 	}
-	return m, beside(cut, single, t.Prior), nil
+	at := a.view.at
+	if !t.Whole && t.audible(at) && floats.Sum(a.cut.Variance)*t.Prior < told*float64(len(a.cut.Mean)) {
+		m = towards(a.cut, m)
+		m.Mean[len(m.Mean)-1] += at.columns.shift(m, at.rate, at.doubt)
+	}
+	return m, nil
 }
 
 // told is the share of the prior's variance below which what follows from Of may move predictions.
