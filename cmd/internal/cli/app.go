@@ -77,14 +77,15 @@ func endings() []os.Signal {
 // root command.
 func Execute(ctx context.Context, args []string, s Streams, build func(*App) *cobra.Command) int {
 	c := newConsole(s.Err)
-	a := &App{Streams: Streams{s.In, c.writer(s.Out), c.writer(s.Err)}, args: args, Console: c}
+	out := &output{w: c.writer(s.Out)}
+	a := &App{Streams: Streams{s.In, out, c.writer(s.Err)}, args: args, Console: c}
 	root := build(a)
 	a.name = root.Name()
 	root.SetArgs(args)
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
-	err := a.within(ctx, func() error { return root.ExecuteContext(ctx) })
+	err := out.result(a.within(ctx, func() error { return root.ExecuteContext(ctx) }))
 	c.End()
 	if err != nil {
 		return a.fail(ctx, err)

@@ -53,7 +53,7 @@ func (a *App) fail(ctx context.Context, err error) int {
 
 func (a *App) failure(ctx context.Context, err error) failure {
 	class, verb := a.classOf(err), a.started()
-	if verb == nil {
+	if verb == nil && !errors.Is(err, errLost) {
 		class = protocol.ClassInput
 	}
 	f := failure{Message: named(err.Error(), a.hasFlag)}
@@ -215,6 +215,8 @@ func (a *App) hintOf(err error, class protocol.Class, verb *cobra.Command) strin
 	switch {
 	case errors.As(err, &own):
 		return own.hint
+	case errors.Is(err, errLost):
+		return "make room, or send the output to another place, and run it again"
 	case verb == nil:
 		return helpHint(a.name)
 	case errors.Is(err, identity.ErrPermissions):
