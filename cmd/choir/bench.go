@@ -144,9 +144,9 @@ func printCell(w io.Writer, r *bench.Result) {
 		r.Machine.Load))
 	cli.Wrap(w, "", fmt.Sprintf("set-up %.4g s, round %.4g s, noise %.4g s (%s), in all %.4g s",
 		r.SecondsSetup, r.SecondsRound, r.SecondsNoise, noiseIn(r.NoiseIn), r.SecondsTotal))
-	cli.Wrap(w, "", fmt.Sprintf("a party uploads %d bytes a round and %d once; a node stores at most %d bytes "+
-		"and peaks below %d",
-		r.UploadBytesPerParty, r.UploadSetupBytes, r.NodeLiveBytes, r.NodePeakBytes))
+	printTraffic(w, r.Traffic)
+	cli.Wrap(w, "", fmt.Sprintf("a node stores at most %d bytes and peaks below %d", r.NodeLiveBytes,
+		r.NodePeakBytes))
 	cli.Wrap(w, "", fmt.Sprintf("limits: keystream and addition %.3g, AES-GCM %.3g bytes per core and second",
 		r.Limits.KeystreamAdd, r.Limits.GCM))
 	cli.Wrap(w, "", fmt.Sprintf("the set-up takes %.4g cpu s, %.2f times its encapsulations and decapsulations "+
@@ -156,6 +156,23 @@ func printCell(w io.Writer, r *bench.Result) {
 			r.Bare.Messages, r.Bare.Seconds))
 	}
 	cli.Wrap(w, "", fmt.Sprintf("limit ratio %.3f: %s", r.LimitRatio, r.LimitOf))
+}
+
+// printTraffic is the table of what members send and receive.
+func printTraffic(w io.Writer, traffic []bench.RoleTraffic) {
+	fmt.Fprintln(w, "the most that one member sends and receives, in messages and bytes:")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "\tmembers\tsent\tbytes\treceived\tbytes\t")
+	for _, r := range traffic {
+		for _, part := range []struct {
+			name string
+			bench.Flow
+		}{{"set-up", r.Setup}, {"a round", r.Round}} {
+			fmt.Fprintf(t, "%s, %s\t%d\t%d\t%d\t%d\t%d\t\n", r.Role, part.name, r.Members, part.MessagesSent,
+				part.BytesSent, part.MessagesReceived, part.BytesReceived)
+		}
+	}
+	_ = t.Flush() // w reports its errors elsewhere
 }
 
 // printPhases is the table of phases. Those of the round have a star.
@@ -187,8 +204,11 @@ func printPhases(w io.Writer, r *bench.Result, wide bool) {
 }
 
 func noiseIn(where string) string {
-	if where == "" {
+	switch where {
+	case "":
 		return "none"
+	case "apart":
+		return where
 	}
 	return "in " + strings.TrimPrefix(where, "seconds_")
 }

@@ -81,8 +81,7 @@ func (r *Result) stream(ctx context.Context, m *meter) error {
 			}
 		}
 		s.splitSigning()
-		r.UploadBytesPerParty, r.UploadSetupBytes = max(r.UploadBytesPerParty, s.sent),
-			max(r.UploadSetupBytes, s.setupSent)
+		r.setTraffic(s.tally.traffic(1))
 		r.NodeLiveBytes = max(r.NodeLiveBytes, s.nodeLive)
 		switch {
 		case r.Sigma == 0:

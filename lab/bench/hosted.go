@@ -71,7 +71,7 @@ func (r *Result) sessions(ctx context.Context, w *world, dir string) error {
 	r.SecondsSetup = h.opened.Sub(h.began).Seconds()
 	r.SecondsRound = h.round()
 	r.CPURound = h.cpu / float64(r.Rounds)
-	r.UploadSetupBytes, r.UploadBytesPerParty = h.log.uploads(r.Parties, r.Rounds)
+	r.setTraffic(h.log.tally(w.session).traffic(r.Rounds))
 	if r.Sigma > 0 {
 		r.NoiseIn = "seconds_setup"
 		if h.drawnAtOpening < int64(r.Parties)*32*int64(r.Rounds) {

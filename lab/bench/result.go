@@ -84,6 +84,8 @@ type Result struct {
 
 	UploadBytesPerParty int64 `json:"upload_bytes_per_party"` // the most that one party published in a round
 	UploadSetupBytes    int64 `json:"upload_setup_bytes"`     // and once a plan, for its channels
+	// of each role: parties, compute nodes, the aggregator
+	Traffic []RoleTraffic `json:"traffic"`
 	// the most that a node held, right after a collection
 	NodeLiveBytes int64 `json:"node_live_bytes"`
 	// twice that: Go's collector lets the heap double
@@ -129,6 +131,12 @@ type Bare struct {
 	Messages     int     `json:"messages"`
 	Bytes        int64   `json:"bytes"`      // published
 	ReadBytes    int64   `json:"read_bytes"` // delivered
+}
+
+// setTraffic sets what depends on the messages.
+func (r *Result) setTraffic(t []RoleTraffic) {
+	r.Traffic = t
+	r.UploadSetupBytes, r.UploadBytesPerParty = t[0].Setup.BytesSent, t[0].Round.BytesSent
 }
 
 // Phase finds a phase, or one of zeros.

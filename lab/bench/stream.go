@@ -46,12 +46,11 @@ type stream struct {
 	verifiers          []*verifier
 	settlers           []*actor
 	receipts           map[uint32][][]byte // for the settlers
-	setupSent, sent    int64               // the most that a party published
-	nodeLive           int64               // the most bytes that one node holds
-	noiseAhead         bool                // noise was drawn before the round
+	tally              *tally
+	nodeLive           int64 // the most bytes that one node holds
+	noiseAhead         bool  // noise was drawn before the round
 	result, resultHead [][]byte
 	sum                []int64
-	partialBytes       int64
 	signed             int64 // signatures of nodes while they accepted manifests
 	waiting            int   // manifests in each node's inbox
 	listeners          transport.Index[*node]
@@ -103,7 +102,7 @@ func (r reader) Read(b []byte) (int, error) {
 
 func newStream(cfg Config, w *world, m *meter) (*stream, error) {
 	s := &stream{cfg: cfg, w: w, meter: m, now: time.Now().UnixMilli(), byName: map[string]uint32{},
-		parked: make([][]byte, cfg.Parties), receipts: map[uint32][][]byte{}}
+		tally: newTally(w.session), parked: make([][]byte, cfg.Parties), receipts: map[uint32][][]byte{}}
 	for i, member := range w.session.Plan.Members[:cfg.Parties] {
 		s.byName[member.Name] = uint32(i)
 	}

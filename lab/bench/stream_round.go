@@ -36,7 +36,7 @@ func (s *stream) contribute(lo, hi int) error {
 	if err := s.share(parties); err != nil {
 		return err
 	}
-	s.routePhase(parties, true, &s.sent)
+	s.routePhase(parties, true)
 	if err := s.openChunks(); err != nil {
 		return err
 	}
@@ -152,6 +152,7 @@ func (s *stream) keepReceipts(lo int) {
 		for _, o := range n.sent() {
 			switch topic(o.Subject) {
 			case "receipt":
+				s.tally.add(n.index, o.Subject, len(o.Data))
 				if lo >= s.cfg.Settle {
 					continue // all others have done their part
 				}
@@ -175,9 +176,8 @@ func (s *stream) agreement() error {
 		s.noteMemory()
 	}
 	for _, n := range s.nodes {
-		for _, o := range n.sent() {
+		for _, o := range s.published(n) {
 			if topic(o.Subject) == "psum" {
-				s.partialBytes += int64(len(o.Data))
 				s.agg.inbox = append(s.agg.inbox, o.Data)
 			}
 		}
@@ -186,7 +186,7 @@ func (s *stream) agreement() error {
 	if err != nil {
 		return err
 	}
-	for _, o := range s.agg.sent() {
+	for _, o := range s.published(s.agg) {
 		switch {
 		case topic(o.Subject) != "result":
 		case protocol.IsChunk(o.Data):
@@ -208,6 +208,7 @@ func (s *stream) exchange(about string) error {
 		kept := n.out[:0:0]
 		for _, o := range n.sent() {
 			if topic(o.Subject) == about {
+				s.tally.add(n.index, o.Subject, len(o.Data))
 				sent[k] = append(sent[k], o.Data)
 			} else {
 				kept = append(kept, o)
@@ -278,7 +279,7 @@ func (s *stream) settling() error {
 // confirms collects what the nodes confirm of the result, and the sum that the aggregator sends then.
 func (s *stream) confirms() error {
 	for _, n := range s.nodes {
-		for _, o := range n.sent() {
+		for _, o := range s.published(n) {
 			if topic(o.Subject) == "confirm" {
 				s.agg.inbox = append(s.agg.inbox, o.Data)
 				s.resultHead = append(s.resultHead, o.Data)
@@ -288,7 +289,7 @@ func (s *stream) confirms() error {
 	if err := s.phase("aggregator", "confirm", false, 1, s.agg.deliver); err != nil {
 		return err
 	}
-	for _, o := range s.agg.sent() {
+	for _, o := range s.published(s.agg) {
 		if topic(o.Subject) == "result" && protocol.IsChunk(o.Data) {
 			s.result = append(s.result, o.Data)
 		}

@@ -21,9 +21,9 @@ func (s *stream) publishKeys() error {
 	if err != nil {
 		return err
 	}
-	aggKey := only(s.agg.sent(), "key")
+	aggKey := only(s.published(s.agg), "key")
 	for _, n := range s.nodes {
-		s.keys = append(s.keys, only(n.sent(), "key")...)
+		s.keys = append(s.keys, only(s.published(n), "key")...)
 		enqueue(n, aggKey)
 	}
 	s.keys = append(s.keys, aggKey...)
@@ -33,10 +33,17 @@ func (s *stream) publishKeys() error {
 		return err
 	}
 	for _, n := range s.nodes {
-		s.agg.inbox = append(s.agg.inbox, only(n.sent(), "open")...)
+		s.agg.inbox = append(s.agg.inbox, only(s.published(n), "open")...)
 	}
 	err = s.phase("aggregator", "channels", false, 1, s.agg.deliver)
 	return err
+}
+
+// published returns a node's outgoing messages, counts and clears them.
+func (s *stream) published(n *node) []protocol.Outgoing {
+	out := n.sent()
+	s.tally.addAll(n.index, out)
+	return out
 }
 
 // only are the messages on one topic.
@@ -82,7 +89,7 @@ func (s *stream) channelsOf(lo, hi int) error {
 	if err != nil {
 		return err
 	}
-	s.routePhase(parties, false, &s.setupSent)
+	s.routePhase(parties, false)
 	if err := s.acceptMessages("channels", false); err != nil {
 		return err
 	}
@@ -93,28 +100,27 @@ func (s *stream) channelsOf(lo, hi int) error {
 }
 
 // routePhase routes the parties' messages, as a phase. There is no bus, so no message is copied.
-func (s *stream) routePhase(parties []*actor, inRound bool, most *int64) {
+func (s *stream) routePhase(parties []*actor, inRound bool) {
+	for _, p := range parties {
+		s.tally.addAll(p.index, p.out)
+	}
 	name := "hand over"
 	if !inRound {
 		name = "channels"
 	}
 	// fails only when it is interrupted, and then so does the next
 	_ = s.phase("memory", name, inRound, 1, func() error {
-		s.route(parties, most)
+		s.route(parties)
 		return nil
 	})
 }
 
-// route puts parties' messages into the inboxes of those who listen to them, and
-// keeps the most that one party published.
-func (s *stream) route(parties []*actor, most *int64) {
+// route puts parties' messages into the inboxes of those who listen to them.
+func (s *stream) route(parties []*actor) {
 	for _, p := range parties {
-		published := int64(0)
 		for _, o := range p.sent() {
-			published += int64(len(o.Data))
 			s.listeners.Match(o.Subject, func(n *node) { n.routed = append(n.routed, o.Data) })
 		}
-		*most = max(*most, published)
 	}
 	_ = s.eachNode(func(n *node) error { // it cannot fail
 		enqueue(n, n.routed)
@@ -145,7 +151,7 @@ func (s *stream) acceptMessages(name string, inRound bool) error {
 func (s *stream) groups(parties []*actor) error {
 	lo := int(parties[0].index)
 	answers := make([][]byte, len(parties))
-	for _, o := range s.agg.sent() {
+	for _, o := range s.published(s.agg) {
 		switch topic(o.Subject) {
 		case "group":
 			if to, ok := s.addressee(o.Subject); ok {

@@ -2,8 +2,10 @@ package bench
 
 import (
 	"context"
+	"slices"
 	"sync"
 
+	"choir/protocol"
 	"choir/transport"
 )
 
@@ -31,36 +33,37 @@ func newTraffic(members int) *traffic {
 func (t *traffic) record(member int, msgs []transport.Message) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := make(call, len(msgs))
-	for i, m := range msgs {
-		c[i] = piece{m.Subject, len(m.Data)}
+	var setup, round call
+	for _, m := range msgs {
 		if !t.opened && topic(m.Subject) == "ctl" {
 			t.opened = true
 			t.onOpening()
 		}
-	}
-	if t.opened {
-		t.round[member] = append(t.round[member], c)
-	} else {
-		t.setup[member] = append(t.setup[member], c)
-	}
-}
-
-// uploads is the most that a party published before the first round, and in one.
-func (t *traffic) uploads(parties, rounds int) (setup, round int64) {
-	for i := range parties {
-		setup, round = max(setup, bytesOf(t.setup[i])), max(round, bytesOf(t.round[i])/int64(rounds))
-	}
-	return setup, round
-}
-
-func bytesOf(calls []call) (n int64) {
-	for _, c := range calls {
-		for _, p := range c {
-			n += int64(p.bytes)
+		if p := (piece{m.Subject, len(m.Data)}); isSetup(m.Subject) {
+			setup = append(setup, p)
+		} else {
+			round = append(round, p)
 		}
 	}
-	return n
+	if len(setup) > 0 {
+		t.setup[member] = append(t.setup[member], setup)
+	}
+	if len(round) > 0 {
+		t.round[member] = append(t.round[member], round)
+	}
+}
+
+// tally counts all that was published.
+func (t *traffic) tally(s protocol.BoundPlan) *tally {
+	sums := newTally(s)
+	for _, part := range [][][]call{t.setup, t.round} {
+		for member, calls := range part {
+			for _, p := range slices.Concat(calls...) {
+				sums.add(uint32(member), p.subject, p.bytes)
+			}
+		}
+	}
+	return sums
 }
 
 // recordedBus is a member's connection whose publications are recorded.
