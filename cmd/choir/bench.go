@@ -61,7 +61,7 @@ func (f *cellFlags) parse(cmd *cobra.Command) (err error) {
 		return err
 	}
 	switch {
-	case f.Rounds < 1: // in a Config, 0 means the default
+	case cmd.Flags().Changed("rounds") && f.Rounds < 1: // in a Config, 0 means the default
 		return protocol.Fail(protocol.ClassInput, "rounds: %d isn't in 1..1000", f.Rounds)
 	case f.noise == "none" && cmd.Flags().Changed("sigma"):
 		return protocol.Fail(protocol.ClassInput, "sigma: contradicts --noise none")
@@ -123,7 +123,9 @@ func (a *tools) benchDCA() *cobra.Command {
 	s.IntVar(&f.Parties, "parties", 10, "number of parties, N")
 	s.IntVar(&f.Dim, "dim", 10000, "number of coordinates, d")
 	s.IntVar(&f.Computes, "compute-nodes", 3, "number of compute nodes, M")
-	s.IntVar(&f.Rounds, "rounds", 1, "rounds of the session; under the stream driver, sessions")
+	s.IntVar(&f.Rounds, "rounds", 1, "rounds of a session; under the stream driver one")
+	s.IntVar(&f.Repeats, "repeats", 0, "sessions, of which the median one counts; 0: one, or under the host "+
+		"driver three if they take less than 20 s")
 	s.StringVar(&f.Transport, "transport", bench.Memory,
 		"memory, or nats: an embedded server with file-backed JetStream")
 	s.StringVar(&f.Driver, "driver", bench.DriverAuto,
@@ -142,8 +144,8 @@ func printCell(w io.Writer, r *bench.Result) {
 		r.Parties, r.Dim, r.Computes, r.Transport, r.Driver, r.Suite, r.Sigma, r.Pairing(), r.Checked))
 	cli.Wrap(w, "", fmt.Sprintf("%s, %d cores, %.1f processes competing", r.Machine.CPU, r.Machine.Cores,
 		r.Machine.Load))
-	cli.Wrap(w, "", fmt.Sprintf("set-up %.4g s, round %.4g s, noise %.4g s (%s), in all %.4g s",
-		r.SecondsSetup, r.SecondsRound, r.SecondsNoise, noiseIn(r.NoiseIn), r.SecondsTotal))
+	cli.Wrap(w, "", fmt.Sprintf("set-up %.4g s, round %.4g s%s, noise %.4g s (%s), in all %.4g s",
+		r.SecondsSetup, r.SecondsRound, sessionsOf(r), r.SecondsNoise, noiseIn(r.NoiseIn), r.SecondsTotal))
 	printTraffic(w, r.Traffic)
 	cli.Wrap(w, "", fmt.Sprintf("a node stores at most %d bytes and peaks below %d", r.NodeLiveBytes,
 		r.NodePeakBytes))
@@ -201,6 +203,15 @@ func printPhases(w io.Writer, r *bench.Result, wide bool) {
 	}
 	_ = t.Flush() // w reports its errors elsewhere
 	fmt.Fprintln(w, "* in the round")
+}
+
+// sessionsOf is how much the rounds of several sessions vary.
+func sessionsOf(r *bench.Result) string {
+	if len(r.Quartiles) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (median of %d sessions, quartiles %.4g and %.4g)", r.Repeats, r.Quartiles[0],
+		r.Quartiles[2])
 }
 
 func noiseIn(where string) string {

@@ -53,7 +53,7 @@ them out.`,
 	s.IntVar(&g.MaxDim, "max-dim", 0, "leave out cells with more coordinates; 0: none")
 	s.StringVar(&add, "add", "", "JSON of an earlier run, whose other cells are added")
 	s.IntVar(&f.Computes, "compute-nodes", 10, "compute nodes, M; the paper's are 10")
-	s.IntVar(&f.Rounds, "rounds", 1, "sessions of each cell; the mean counts")
+	s.IntVar(&f.Repeats, "repeats", 1, "sessions of each cell; the median one counts")
 	f.addCell(cmd)
 	return cmd
 }
@@ -94,7 +94,7 @@ func (a *tools) benchScale() *cobra.Command {
 	fs.IntVar(&s.MaxParties, "max-parties", 4096, "the most parties, from 16, at d = 1000 and M = 3")
 	fs.IntVar(&s.MaxDim, "max-dim", 1<<18, "the most coordinates, from 64, at N = 32 and M = 3")
 	fs.IntVar(&s.MaxComputes, "max-compute-nodes", 20, "the most compute nodes, from 2, at N = 64 and d = 10000")
-	fs.IntVar(&f.Rounds, "rounds", 1, "sessions of each cell; the mean counts")
+	fs.IntVar(&f.Repeats, "repeats", 1, "sessions of each cell; the median one counts")
 	f.addCell(cmd)
 	return cmd
 }

@@ -134,7 +134,8 @@ func studyVerbs(w *workerSession) []onTerminal {
 			w.path("attack")}, signal: syscall.SIGTERM, code: 1, shows: "interrupted"},
 		{name: "attack sweep", args: []string{"attack", "sweep", "--parties", "8", "--time", "0", "--out",
 			w.path("sweep")}, signal: syscall.SIGINT, code: 1, shows: "interrupted"},
-		{name: "bench dca", args: []string{"bench", "dca", "--parties", "100", "--dim", "10000", "--rounds", "200"},
+		{name: "bench dca",
+			args:   []string{"bench", "dca", "--parties", "100", "--dim", "10000", "--repeats", "200"},
 			signal: syscall.SIGINT, code: 1, shows: "choir bench dca"},
 	}
 }

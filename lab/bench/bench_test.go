@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,8 +15,12 @@ import (
 
 // small is a cell that takes some tenths of a second.
 func small(transport, driver string, sigma uint64) Config {
-	return Config{Parties: 5, Dim: 300, Computes: 3, Rounds: 2, Transport: transport, Driver: driver,
+	c := Config{Parties: 5, Dim: 300, Computes: 3, Rounds: 2, Transport: transport, Driver: driver,
 		Sigma: sigma, Suite: channel.SuiteX25519}
+	if driver == DriverStream {
+		c.Rounds, c.Repeats = 1, 3
+	}
+	return c
 }
 
 // TestCells: every driver and transport gives the right sum (Run fails otherwise),
@@ -64,6 +69,11 @@ func checkResult(t *testing.T, r *Result) {
 		t.Errorf("set-up %g, round %g, noise %g, total %g s", r.SecondsSetup, r.SecondsRound,
 			r.SecondsNoise, r.SecondsTotal)
 	}
+	if r.Repeats < 1 || len(r.RoundsAll) != r.Repeats || !slices.Contains(r.RoundsAll, r.SecondsRound) ||
+		(len(r.Quartiles) == 3) != (r.Repeats > 1) {
+		t.Errorf("%d sessions of %v s, quartiles %v, the median one of %g s", r.Repeats, r.RoundsAll, r.Quartiles,
+			r.SecondsRound)
+	}
 	if limit := int64(8*r.elements() + 4096*r.Computes); r.UploadBytesPerParty < int64(8*r.elements()) ||
 		r.UploadBytesPerParty+r.UploadSetupBytes > limit {
 		t.Errorf("a party uploads %d and %d bytes, the bound is %d", r.UploadBytesPerParty,
@@ -98,6 +108,38 @@ func TestInterrupted(t *testing.T) {
 	cfg.Parties = 5000
 	if _, err := Run(ctx, cfg); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a run whose context has ended: %v", err)
+	}
+}
+
+// TestRepeats checks that both drivers run as many sessions as asked for.
+func TestRepeats(t *testing.T) {
+	for _, driver := range []string{DriverStream, DriverHost} {
+		cfg := small(Memory, driver, 0)
+		cfg.Repeats = 5
+		r, err := Run(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkResult(t, r)
+		if r.Repeats != 5 {
+			t.Errorf("%s: %d sessions", driver, r.Repeats)
+		}
+		if sorted := slices.Sorted(slices.Values(r.RoundsAll)); r.SecondsRound != sorted[2] ||
+			!slices.Equal(r.Quartiles, sorted[1:4]) {
+			t.Errorf("%s: %g s and quartiles %v of %v", driver, r.SecondsRound, r.Quartiles, r.RoundsAll)
+		}
+	}
+}
+
+// TestQuartiles compares with quartiles by hand.
+func TestQuartiles(t *testing.T) {
+	for _, test := range []struct{ v, want []float64 }{
+		{nil, nil}, {[]float64{3}, nil}, {[]float64{3, 1}, []float64{1.5, 2, 2.5}},
+		{[]float64{9, 1, 5}, []float64{3, 5, 7}}, {[]float64{4, 1, 3, 2}, []float64{1.75, 2.5, 3.25}},
+	} {
+		if got := quartiles(test.v); !slices.Equal(got, test.want) {
+			t.Errorf("of %v: %v, want %v", test.v, got, test.want)
+		}
 	}
 }
 
@@ -189,6 +231,9 @@ func TestRefused(t *testing.T) {
 		{"dim", func(c *Config) { c.Dim = 0 }},
 		{"compute_nodes", func(c *Config) { c.Computes = 1 }},
 		{"rounds", func(c *Config) { c.Rounds = -1 }},
+		{"rounds", func(c *Config) { c.Rounds = 2 }},
+		{"repeats", func(c *Config) { c.Repeats = -1 }},
+		{"repeats", func(c *Config) { c.Repeats = 1001 }},
 		{"transport", func(c *Config) { c.Transport = "pigeon" }},
 		{"driver", func(c *Config) { c.Transport = NATS }},
 		{"driver", func(c *Config) { c.Driver = "walk" }},

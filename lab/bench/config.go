@@ -30,8 +30,10 @@ type Config struct {
 	Parties  int `json:"parties"`       // N, 2 to 2^17
 	Dim      int `json:"dim"`           // d, 1 to 2^24
 	Computes int `json:"compute_nodes"` // M, 2 to 100
-	// of one session (host), or whole sessions (stream), 1 to 1000
-	Rounds    int    `json:"rounds"`
+	Rounds   int `json:"rounds"`        // of a session, 1 to 1000; under the stream driver 1
+	// Repeats is the number of sessions, up to 1000; 0: one, under the host driver bareRuns of them
+	// unless they take long.
+	Repeats   int    `json:"repeats"`
 	Transport string `json:"transport"` // Memory or NATS (embedded server, file-backed JetStream)
 	// DriverAuto: host over NATS and up to 64 parties, else stream
 	Driver string        `json:"driver"`
@@ -100,6 +102,7 @@ func (c Config) validate() error {
 		{"dim", c.Dim, 1, 1 << 24},
 		{"compute_nodes", c.Computes, 2, 100}, // one node alone would see every row
 		{"rounds", c.Rounds, 1, 1000},
+		{"repeats", c.Repeats, 0, 1000},
 		{"workers", c.Workers, 1, 4096},
 		{"settle", c.Settle, 0, c.Parties},
 	} {
@@ -122,6 +125,9 @@ func (c Config) validate() error {
 	switch {
 	case c.Driver == DriverStream && c.Transport != Memory:
 		return protocol.Fail(protocol.ClassInput, "driver: %s has no transport %s", c.Driver, c.Transport)
+	case c.Driver == DriverStream && c.Rounds > 1:
+		return protocol.Fail(protocol.ClassInput, "rounds: a session under driver %s has one round; repeats "+
+			"sets how many sessions run", c.Driver)
 	case c.Sigma > 1<<31:
 		return protocol.Fail(protocol.ClassInput, "sigma: %d is not in 0..2^31", c.Sigma)
 	case c.units() == 0:

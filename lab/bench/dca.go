@@ -20,17 +20,17 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		r.Checked = "the plain sum and noise of its law (chi-squared, 7 standard deviations)"
 	}
 	var err error
-	m := new(meter)
 	if cfg.Driver == DriverStream {
 		profileFinely(cfg)
-		err = r.stream(ctx, m)
+		err = r.stream(ctx, medianMeter)
 	} else {
-		err = r.hosted(ctx, m)
+		err = r.hosted(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	r.Phases = m.phases
+	r.Repeats = len(r.RoundsAll)
+	r.Quartiles = quartiles(r.RoundsAll)
 	if r.SecondsNoise == 0 && cfg.Sigma > 0 {
 		if err := r.sampleNoise(); err != nil {
 			return nil, err
@@ -54,20 +54,20 @@ func profileFinely(cfg Config) {
 	}
 }
 
-// stream runs whole sessions of one round each.
-func (r *Result) stream(ctx context.Context, m *meter) error {
-	one := r.Config
-	one.Rounds = 1
+// stream runs whole sessions of one round each. The result has the phases that of makes of theirs.
+func (r *Result) stream(ctx context.Context, of func([]*meter) *meter) error {
+	one, meters := r.Config, make([]*meter, max(1, r.Repeats))
 	alone, err := newKEMMeter(one.Suite)
 	if err != nil {
 		return err
 	}
-	for range r.Rounds {
+	for i := range meters {
+		meters[i] = new(meter)
 		w, err := newWorld(one)
 		if err != nil {
 			return err
 		}
-		s, err := newStream(one, w, m)
+		s, err := newStream(one, w, meters[i])
 		if err != nil {
 			return err
 		}
@@ -81,6 +81,7 @@ func (r *Result) stream(ctx context.Context, m *meter) error {
 			}
 		}
 		s.splitSigning()
+		r.RoundsAll = append(r.RoundsAll, meters[i].round())
 		r.setTraffic(s.tally.traffic(1))
 		r.NodeLiveBytes = max(r.NodeLiveBytes, s.nodeLive)
 		switch {
@@ -92,7 +93,8 @@ func (r *Result) stream(ctx context.Context, m *meter) error {
 		}
 	}
 	r.NodePeakBytes = 2 * r.NodeLiveBytes
-	m.scale(r.Rounds)
+	m := of(meters)
+	r.Phases = m.phases
 	r.streamLimits(m)
 	r.setUp(m, alone)
 	r.SecondsRound, r.CPURound = m.seconds(func(p *Phase) bool { return p.InRound })

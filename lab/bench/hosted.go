@@ -25,15 +25,15 @@ import (
 	"choir/transport/natsbus/embedded"
 )
 
-// repeated bounds how long sessions over a bus are repeated for, in seconds: as often
-// as the bare transfer, whose median they are held against, unless they take long.
+// repeated bounds how long sessions are repeated for, in seconds, if their number is not given: as
+// often as the bare transfer, whose median they are held against, unless they take long.
 const repeated = 20
 
 // hosted runs sessions as a deployment does: host.Run for every member, over the
 // transport; over NATS with stores in files. The one whose rounds take the median
 // time counts. The first one in a process pays for its memory's first touch, which a
 // deployment pays once, and of which the bare transfers after it know nothing.
-func (r *Result) hosted(ctx context.Context, m *meter) error {
+func (r *Result) hosted(ctx context.Context) error {
 	w, err := newWorld(r.Config)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (r *Result) hosted(ctx context.Context, m *meter) error {
 	if err := r.sessions(ctx, w, dir); err != nil {
 		return err
 	}
-	return r.stepsAlone(ctx, m)
+	return r.stepsAlone(ctx)
 }
 
 // sessions runs the sessions and the bare transfers. Members of a deployment are
@@ -57,7 +57,10 @@ func (r *Result) sessions(ctx context.Context, w *world, dir string) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0)))
 	var sessions []*hosted
 	began := time.Now()
-	for len(sessions) == 0 || len(sessions) < bareRuns && time.Since(began).Seconds() < repeated {
+	more := func(n int) bool {
+		return n < r.Repeats || n == 0 || r.Repeats == 0 && n < bareRuns && time.Since(began).Seconds() < repeated
+	}
+	for more(len(sessions)) {
 		h := &hosted{cfg: r.Config, w: w, dir: filepath.Join(dir, fmt.Sprint("session-", len(sessions))),
 			log: newTraffic(len(w.keys))}
 		if err := h.run(ctx); err != nil {
@@ -88,15 +91,17 @@ const alonePasses = 3
 // stepsAlone measures the phases, and a node's memory, with the stream driver on the same
 // cell: among dozens of other goroutines neither can be separated. The rest of the session is
 // the loop's, the stores' and the transport's.
-func (r *Result) stepsAlone(ctx context.Context, m *meter) error {
+func (r *Result) stepsAlone(ctx context.Context) error {
 	profileFinely(r.Config)
 	pass := *r
 	pass.Driver = DriverStream
-	pass.Rounds = alonePasses
+	pass.Rounds = 1
+	pass.Repeats = alonePasses
 	pass.Settle = r.Parties
-	if err := pass.stream(ctx, m); err != nil {
+	if err := pass.stream(ctx, meanMeter); err != nil {
 		return fmt.Errorf("steps alone: %w", err)
 	}
+	m := &meter{pass.Phases}
 	// A bus carries the messages here.
 	m.phases = slices.DeleteFunc(m.phases, func(p *Phase) bool { return p.Role == "memory" })
 	r.NodeLiveBytes, r.NodePeakBytes = pass.NodeLiveBytes, pass.NodePeakBytes
@@ -114,6 +119,7 @@ func (r *Result) stepsAlone(ctx context.Context, m *meter) error {
 	rest.Members = r.Parties + r.Computes + 1
 	rest.CPUSeconds = max(0, r.CPURound-steps)
 	rest.Seconds = rest.CPUSeconds / float64(r.Workers)
+	r.Phases = m.phases
 	return nil
 }
 

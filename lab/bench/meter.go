@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"cmp"
 	"runtime/metrics"
+	"slices"
 	"time"
 
 	"choir/internal/cputime"
@@ -106,13 +108,32 @@ func (m *meter) seconds(pick func(*Phase) bool) (wall, cpu float64) {
 	return wall, cpu
 }
 
-// scale divides all sums by a number of repetitions.
-func (m *meter) scale(times int) {
-	for _, p := range m.phases {
+// round is the wall time of the phases in the round.
+func (m *meter) round() float64 {
+	wall, _ := m.seconds(func(p *Phase) bool { return p.InRound })
+	return wall
+}
+
+// medianMeter is that of the session whose round takes the median time, the upper one of two.
+func medianMeter(sessions []*meter) *meter {
+	sorted := slices.SortedFunc(slices.Values(sessions),
+		func(a, b *meter) int { return cmp.Compare(a.round(), b.round()) })
+	return sorted[len(sorted)/2]
+}
+
+// meanMeter has each phase's mean over sessions.
+func meanMeter(sessions []*meter) *meter {
+	sum, times := new(meter), len(sessions)
+	for _, m := range sessions {
+		for _, p := range m.phases {
+			sum.phase(p.Role, p.Phase, p.InRound, p.Members).add(cost{p.Seconds, p.CPUSeconds, p.Allocs, p.AllocBytes})
+		}
+	}
+	for _, p := range sum.phases {
 		p.Seconds /= float64(times)
 		p.CPUSeconds /= float64(times)
-		p.Bytes /= int64(times)
 		p.Allocs /= int64(times)
 		p.AllocBytes /= int64(times)
 	}
+	return sum
 }

@@ -41,7 +41,7 @@ func TestTable1(t *testing.T) {
 		t.Fatalf("the paper's table has 16 cells, not %d", len(paperSeconds))
 	}
 	calls := 0
-	table, err := RunTable1(t.Context(), Grid{MaxParties: 100, MaxDim: 10, Cell: small("", "", 0)},
+	table, err := RunTable1(t.Context(), Grid{MaxParties: 100, MaxDim: 10, Cell: small("", DriverStream, 0)},
 		func(Table1, Table1Cell) { calls++ })
 	if err != nil {
 		t.Fatal(err)

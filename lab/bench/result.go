@@ -72,9 +72,9 @@ func Versions() map[string]string {
 	return v
 }
 
-// Result is one cell, as choir bench dca prints it. All times are means over the
-// rounds. Phases are their parts: each by itself under the stream driver, also when the
-// session ran under the host driver.
+// Result is one cell, as choir bench dca prints it. All times are means over the rounds of the session
+// whose rounds take the median time. Phases are their parts: each by itself under the stream driver, also
+// when the session ran under the host driver.
 type Result struct {
 	Header
 	Suite string `json:"suite"`
@@ -100,8 +100,10 @@ type Result struct {
 	LimitSetup   float64 `json:"limit_cpu_seconds_setup"`
 	SetupRatio   float64 `json:"setup_ratio"`
 	SecondsRound float64 `json:"seconds_round"` // from the round's opening to the aggregate
-	// host driver: of each session, in order; the median one is this document's
-	RoundsAll []float64 `json:"seconds_round_all,omitempty"`
+	// of each session, in order; the first has cold caches and memory that was never touched
+	RoundsAll []float64 `json:"seconds_round_all"`
+	// their first quartile, median and third quartile, interpolated; of two sessions or more
+	Quartiles []float64 `json:"seconds_round_quartiles,omitempty"`
 	// sampling all parties' noise, outside of the round
 	SecondsNoise float64 `json:"seconds_noise"`
 	SecondsTotal float64 `json:"seconds_total"` // all three
