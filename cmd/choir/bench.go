@@ -153,6 +153,10 @@ func printCell(w io.Writer, r *bench.Result) {
 		r.Limits.KeystreamAdd, r.Limits.GCM))
 	cli.Wrap(w, "", fmt.Sprintf("the set-up takes %.4g cpu s, %.2f times its encapsulations and decapsulations "+
 		"alone (%.4g cpu s)", r.CPUSetup, r.SetupRatio, r.LimitSetup))
+	if r.SecondsAggregate < r.SecondsRound {
+		cli.Wrap(w, "", fmt.Sprintf("the aggregator has the sum after %.4g s; the round ends when the last member "+
+			"has checked and stored the result", r.SecondsAggregate))
+	}
 	if r.Bare != nil {
 		cli.Wrap(w, "", fmt.Sprintf("bare transfer of the round's %d bytes in %d messages: %.4g s", r.Bare.Bytes,
 			r.Bare.Messages, r.Bare.Seconds))

@@ -64,6 +64,13 @@ func checkResult(t *testing.T, r *Result) {
 			t.Errorf("the document lacks %q", key)
 		}
 	}
+	if r.SecondsAggregate <= 0 || r.SecondsAggregate > r.SecondsRound ||
+		(r.Driver == DriverStream) != (r.SecondsAggregate == r.SecondsRound) {
+		t.Errorf("the sum after %g s of a round of %g", r.SecondsAggregate, r.SecondsRound)
+	}
+	if v := r.Versions["choir"]; v == "" {
+		t.Errorf("the document does not name Choir's version: %v", r.Versions)
+	}
 	if r.SecondsSetup <= 0 || r.SecondsRound <= 0 || r.SecondsTotal < r.SecondsRound+r.SecondsSetup ||
 		(r.SecondsNoise > 0) != (r.Sigma > 0) {
 		t.Errorf("set-up %g, round %g, noise %g, total %g s", r.SecondsSetup, r.SecondsRound,

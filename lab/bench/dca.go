@@ -98,6 +98,7 @@ func (r *Result) stream(ctx context.Context, of func([]*meter) *meter) error {
 	r.streamLimits(m)
 	r.setUp(m, alone)
 	r.SecondsRound, r.CPURound = m.seconds(func(p *Phase) bool { return p.InRound })
+	r.SecondsAggregate = r.SecondsRound
 	r.SecondsNoise, _ = m.seconds(func(p *Phase) bool { return p.Phase == "noise" })
 	return nil
 }

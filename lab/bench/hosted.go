@@ -73,6 +73,7 @@ func (r *Result) sessions(ctx context.Context, w *world, dir string) error {
 	h := sessions[len(sessions)/2]
 	r.SecondsSetup = h.opened.Sub(h.began).Seconds()
 	r.SecondsRound = h.round()
+	r.SecondsAggregate = h.log.aggregate()
 	r.CPURound = h.cpu / float64(r.Rounds)
 	r.setTraffic(h.log.tally(w.session).traffic(r.Rounds))
 	if r.Sigma > 0 {

@@ -55,13 +55,14 @@ func procField(path, name string) (string, bool) {
 	return "", false
 }
 
-// Versions are those of the modules that a figure depends on.
+// Versions are those of Choir and of the modules that a figure depends on.
 func Versions() map[string]string {
 	v := map[string]string{}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
 	}
+	v[info.Main.Path] = info.Main.Version // with the commit, where the Go tool knows it
 	for _, d := range info.Deps {
 		switch d.Path {
 		case "github.com/nats-io/nats-server/v2", "github.com/nats-io/nats.go", "filippo.io/edwards25519",
@@ -97,9 +98,13 @@ type Result struct {
 	CPUSetup     float64 `json:"cpu_seconds_setup"`
 	// processor time of its channels' encapsulations and decapsulations alone, and how many
 	// times that it takes
-	LimitSetup   float64 `json:"limit_cpu_seconds_setup"`
-	SetupRatio   float64 `json:"setup_ratio"`
-	SecondsRound float64 `json:"seconds_round"` // from the round's opening to the aggregate
+	LimitSetup float64 `json:"limit_cpu_seconds_setup"`
+	SetupRatio float64 `json:"setup_ratio"`
+	// from the round's opening until the aggregator has the sum; under the host driver until the last
+	// member has checked and stored the result
+	SecondsRound float64 `json:"seconds_round"`
+	// until the aggregator has the sum
+	SecondsAggregate float64 `json:"seconds_aggregate"`
 	// of each session, in order; the first has cold caches and memory that was never touched
 	RoundsAll []float64 `json:"seconds_round_all"`
 	// their first quartile, median and third quartile, interpolated; of two sessions or more

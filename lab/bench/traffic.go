@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"choir/protocol"
 	"choir/transport"
@@ -16,6 +17,8 @@ type traffic struct {
 	setup     [][]call // by member
 	round     [][]call
 	onOpening func()
+	at        time.Time       // of the last Round, zero once its sum is there
+	sums      []time.Duration // from each Round until the aggregator had the sum
 }
 
 // call is one Publish.
@@ -39,6 +42,7 @@ func (t *traffic) record(member int, msgs []transport.Message) {
 			t.opened = true
 			t.onOpening()
 		}
+		t.clock(m.Subject)
 		if p := (piece{m.Subject, len(m.Data)}); isSetup(m.Subject) {
 			setup = append(setup, p)
 		} else {
@@ -51,6 +55,27 @@ func (t *traffic) record(member int, msgs []transport.Message) {
 	if len(round) > 0 {
 		t.round[member] = append(t.round[member], round)
 	}
+}
+
+// clock notes the aggregator's times: it publishes a Round when it opens one, and a Result as soon as it has
+// the sum.
+func (t *traffic) clock(subject string) {
+	switch about := topic(subject); {
+	case about == "ctl":
+		t.at = time.Now()
+	case about == "result" && !t.at.IsZero():
+		t.sums = append(t.sums, time.Since(t.at))
+		t.at = time.Time{}
+	}
+}
+
+// aggregate is the mean of the times until the aggregator had a sum, in seconds.
+func (t *traffic) aggregate() float64 {
+	all := time.Duration(0)
+	for _, d := range t.sums {
+		all += d
+	}
+	return all.Seconds() / float64(max(1, len(t.sums)))
 }
 
 // tally counts all that was published.
