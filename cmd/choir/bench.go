@@ -34,16 +34,21 @@ type cellFlags struct {
 func (f *cellFlags) addCell(cmd *cobra.Command) {
 	s := cmd.Flags()
 	s.StringVar(&f.suite, "suite", "hybrid", "cipher suite: hybrid or x25519")
+	s.IntVar(&f.Workers, "workers", 0, "goroutines that step machines and measure limits; 0: one a core")
+	cli.Values(cmd, "suite", "hybrid", "x25519")
+	cli.FormatFlag(cmd, &f.format)
+}
+
+// addNoise adds those of the verbs that sum with noise.
+func (f *cellFlags) addNoise(cmd *cobra.Command) {
+	s := cmd.Flags()
 	s.StringVar(&f.noise, "noise", "party", "placement of the noise: party or none")
 	s.Uint64Var(&f.Sigma, "sigma", 1<<10, "standard deviation of a party's noise, grid units")
 	s.StringVar(&f.Pairs, "pairs", bench.PairsAuto,
 		"two coordinates in a field element: auto, yes or no; auto: under the stream driver, where the headroom "+
 			"allows it")
-	s.IntVar(&f.Workers, "workers", 0, "goroutines that step machines and measure limits; 0: one a core")
-	cli.Values(cmd, "suite", "hybrid", "x25519")
 	cli.Values(cmd, "noise", "party", "none")
 	cli.Values(cmd, "pairs", bench.PairsAuto, bench.PairsYes, bench.PairsNo)
-	cli.FormatFlag(cmd, &f.format)
 }
 
 // parse turns names into values.
@@ -54,6 +59,12 @@ func (f *cellFlags) parse(cmd *cobra.Command) (err error) {
 	if f.Suite, err = suiteOf(f.suite); err != nil {
 		return err
 	}
+	if cmd.Flags().Changed("rounds") && f.Rounds < 1 { // in a Config, 0 means the default
+		return protocol.Fail(protocol.ClassInput, "rounds: %d isn't in 1..1000", f.Rounds)
+	}
+	if cmd.Flags().Lookup("noise") == nil {
+		return nil
+	}
 	if err := cli.OneOf("noise", f.noise, "party", "none"); err != nil {
 		return err
 	}
@@ -61,8 +72,6 @@ func (f *cellFlags) parse(cmd *cobra.Command) (err error) {
 		return err
 	}
 	switch {
-	case cmd.Flags().Changed("rounds") && f.Rounds < 1: // in a Config, 0 means the default
-		return protocol.Fail(protocol.ClassInput, "rounds: %d isn't in 1..1000", f.Rounds)
 	case f.noise == "none" && cmd.Flags().Changed("sigma"):
 		return protocol.Fail(protocol.ClassInput, "sigma: contradicts --noise none")
 	case f.noise == "none":
@@ -135,6 +144,7 @@ func (a *tools) benchDCA() *cobra.Command {
 	cli.Values(cmd, "transport", bench.Memory, "nats")
 	cli.Values(cmd, "driver", bench.DriverAuto, "host", "stream")
 	f.addCell(cmd)
+	f.addNoise(cmd)
 	return cmd
 }
 

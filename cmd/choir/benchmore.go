@@ -55,6 +55,7 @@ them out.`,
 	s.IntVar(&f.Computes, "compute-nodes", 10, "compute nodes, M; the paper's are 10")
 	s.IntVar(&f.Repeats, "repeats", 1, "sessions of each cell; the median one counts")
 	f.addCell(cmd)
+	f.addNoise(cmd)
 	return cmd
 }
 
@@ -73,6 +74,7 @@ func (a *tools) benchScale() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "scale",
 		Short:   "Measure cost against N, d and M, and fit exponents",
+		Long:    "Measure cost against N, d and M without noise, one at a time, and fit exponents.",
 		Example: "  choir bench scale --max-parties 1024",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -91,9 +93,12 @@ func (a *tools) benchScale() *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.IntVar(&s.MaxParties, "max-parties", 4096, "the most parties, from 16, at d = 1000 and M = 3")
-	fs.IntVar(&s.MaxDim, "max-dim", 1<<18, "the most coordinates, from 64, at N = 32 and M = 3")
-	fs.IntVar(&s.MaxComputes, "max-compute-nodes", 20, "the most compute nodes, from 2, at N = 64 and d = 10000")
+	fs.IntVar(&s.MaxParties, "max-parties", 4096,
+		"the most parties, from 16, at d = 1000 and M = 3; 0: not this sweep")
+	fs.IntVar(&s.MaxDim, "max-dim", 1<<18,
+		"the most coordinates, from 64, at N = 32 and M = 3; 0: not this sweep")
+	fs.IntVar(&s.MaxComputes, "max-compute-nodes", 20,
+		"the most compute nodes, from 2, at N = 64 and d = 10000; 0: not this sweep")
 	fs.IntVar(&f.Repeats, "repeats", 1, "sessions of each cell; the median one counts")
 	f.addCell(cmd)
 	return cmd

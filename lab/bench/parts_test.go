@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"strings"
 	"testing"
 
 	"choir/protocol"
@@ -56,13 +57,44 @@ func TestTable1(t *testing.T) {
 	}
 }
 
+// TestScaleRefused checks that bounds which a sweep can't keep are refused before it begins, by flag.
+func TestScaleRefused(t *testing.T) {
+	for want, s := range map[string]Sweep{
+		"max_parties: the sweep begins at 16":                          {MaxParties: 15, MaxDim: 64},
+		"max_dim: the sweep begins at 64":                              {MaxDim: -1},
+		"max_compute_nodes: the sweep comes to 128":                    {MaxComputes: 500},
+		"max_parties: the sweep comes to 262144":                       {MaxParties: 1 << 30},
+		"max_parties, max_dim, max_compute_nodes: all sweeps are left": {},
+	} {
+		out, err := RunScale(t.Context(), s, func(ScalePoint) { t.Errorf("%s: a point was measured", want) })
+		if protocol.ClassOf(err) != protocol.ClassInput || !strings.HasPrefix(err.Error(), want) ||
+			len(out.Points) > 0 {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// TestOnePoint checks that a sweep of one point has no exponents, and one that is left out no points.
+func TestOnePoint(t *testing.T) {
+	s, err := RunScale(t.Context(), Sweep{MaxComputes: 2}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Points) != 1 || len(s.Fits) != 0 || s.Points[0].SecondsRound <= 0 || len(s.Points[0].Traffic) != 3 {
+		t.Errorf("%+v", s)
+	}
+	if text := s.Markdown(); !strings.Contains(text, "| cpu_seconds_round | - | - | - |") {
+		t.Error(text)
+	}
+}
+
 // TestScale: a short sweep has its points and fits.
 func TestScale(t *testing.T) {
 	s, err := RunScale(t.Context(), Sweep{MaxParties: 64, MaxDim: 512, MaxComputes: 2}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Points) != 5 || len(s.Fits) != 15 {
+	if len(s.Points) != 5 || len(s.Fits) != 10 {
 		t.Errorf("%d points, %d fits", len(s.Points), len(s.Fits))
 	}
 	for _, f := range s.Fits {

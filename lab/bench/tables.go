@@ -109,11 +109,13 @@ func (s *Scale) Markdown() string {
 	for _, c := range sweepCosts {
 		fmt.Fprintf(&b, "| %s |", c.name)
 		for _, over := range []string{"parties", "dim", "compute_nodes"} {
+			text := "-"
 			for _, f := range s.Fits {
 				if f.Over == over && f.Of == c.name {
-					fmt.Fprintf(&b, " %.2f |", f.Exponent)
+					text = fmt.Sprintf("%.2f", f.Exponent)
 				}
 			}
+			fmt.Fprintf(&b, " %s |", text)
 		}
 		b.WriteString("\n")
 	}
@@ -136,9 +138,13 @@ func (s *Scale) figure() *figure.Figure {
 				}
 			}
 			p.Curves = append(p.Curves, c)
-			slopes = append(slopes, fmt.Sprintf("%s %.2f", name, s.exponent(sweep.over, cost.name)))
+			if e := s.exponent(sweep.over, cost.name); !math.IsNaN(e) {
+				slopes = append(slopes, fmt.Sprintf("%s %.2f", name, e))
+			}
 		}
-		p.Title = "exponent: " + strings.Join(slopes, ", ")
+		if len(slopes) > 0 {
+			p.Title = "exponent: " + strings.Join(slopes, ", ")
+		}
 		f.Panels = append(f.Panels, p)
 	}
 	sharedWindow(f)

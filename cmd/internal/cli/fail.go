@@ -159,7 +159,7 @@ var fields = strings.Fields(`
 	parties computes rounds colluders dropouts epsilon delta clip model method strategy shards data
 	target schema column seed train rho kappa out sigma frac_bits input transport resume dim
 	compute_nodes suite driver noise pairs workers worker node repeats threshold baseline dir add reason
-	processes format listen token_file store level
+	processes format listen token_file store level max_parties max_dim max_compute_nodes
 `)
 
 var fieldList = regexp.MustCompile(`^([a-z_]+(?:, [a-z_]+)*): `)
