@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +29,7 @@ func (a *tools) bench() *cobra.Command {
 type cellFlags struct {
 	bench.Config
 	suite, noise, format string
+	rtt                  time.Duration
 }
 
 // addCell adds the flags of every verb that measures cells.
@@ -56,6 +58,7 @@ func (f *cellFlags) parse(cmd *cobra.Command) (err error) {
 	if err := cli.CheckFormat(f.format); err != nil {
 		return err
 	}
+	f.Link.RTT = f.rtt.Seconds()
 	if f.Suite, err = suiteOf(f.suite); err != nil {
 		return err
 	}
@@ -137,6 +140,9 @@ func (a *tools) benchDCA() *cobra.Command {
 		"driver three if they take less than 20 s")
 	s.StringVar(&f.Transport, "transport", bench.Memory,
 		"memory, or nats: an embedded server with file-backed JetStream")
+	s.DurationVar(&f.rtt, "rtt", 0, "round trip between each member and the broker, over nats")
+	s.Float64Var(&f.Link.Mbit, "mbit", 0,
+		"megabits a second of each member's link, both ways, over nats; 0: no limit")
 	s.StringVar(&f.Driver, "driver", bench.DriverAuto,
 		"host: members as in a deployment; stream: their machines alone, for any number; or auto")
 	s.BoolVar(&phases, "phases", false, "print the table of phases, too")
@@ -154,6 +160,13 @@ func printCell(w io.Writer, r *bench.Result) {
 		r.Parties, r.Dim, r.Computes, r.Transport, r.Driver, r.Suite, r.Sigma, r.Pairing(), r.Checked))
 	cli.Wrap(w, "", fmt.Sprintf("%s, %d cores, %.1f processes competing", r.Machine.CPU, r.Machine.Cores,
 		r.Machine.Load))
+	if r.Link != (bench.Link{}) {
+		rate := "no limit on the rate"
+		if r.Link.Mbit > 0 {
+			rate = fmt.Sprintf("%g Mbit/s", r.Link.Mbit)
+		}
+		cli.Wrap(w, "", fmt.Sprintf("each member's link to the broker: round trip %g s, %s", r.Link.RTT, rate))
+	}
 	cli.Wrap(w, "", fmt.Sprintf("set-up %.4g s, round %.4g s%s, noise %.4g s (%s), in all %.4g s",
 		r.SecondsSetup, r.SecondsRound, sessionsOf(r), r.SecondsNoise, noiseIn(r.NoiseIn), r.SecondsTotal))
 	printTraffic(w, r.Traffic)
@@ -186,6 +199,10 @@ func printTraffic(w io.Writer, traffic []bench.RoleTraffic) {
 		}{{"set-up", r.Setup}, {"a round", r.Round}} {
 			fmt.Fprintf(t, "%s, %s\t%d\t%d\t%d\t%d\t%d\t\n", r.Role, part.name, r.Members, part.MessagesSent,
 				part.BytesSent, part.MessagesReceived, part.BytesReceived)
+		}
+		if r.Wire != nil {
+			fmt.Fprintf(t, "%s, all on its link\t%d\t\t%d\t\t%d\t\n", r.Role, r.Members, r.Wire.BytesSent,
+				r.Wire.BytesReceived)
 		}
 	}
 	_ = t.Flush() // w reports its errors elsewhere

@@ -25,7 +25,7 @@ func (r *Result) hostedLimit(ctx context.Context, h *hosted) error {
 	}
 	b := &Bare{}
 	for i := range bareRuns {
-		setup, round, err := replay(ctx, h.w.session, h.log,
+		setup, round, err := replay(ctx, h.w.session, r.Config, h.log,
 			filepath.Join(h.dir, fmt.Sprintf("bare-%d", i)), b)
 		if err != nil {
 			return fmt.Errorf("bare transfer: %w", err)
@@ -42,19 +42,19 @@ func (r *Result) hostedLimit(ctx context.Context, h *hosted) error {
 
 // replay sends a session's messages over a fresh broker and reads them, first those
 // of the set-up, then those of the rounds, and returns what both took.
-func replay(ctx context.Context, s protocol.BoundPlan, log *traffic, dir string, b *Bare) (setup,
+func replay(ctx context.Context, s protocol.BoundPlan, cfg Config, log *traffic, dir string, b *Bare) (setup,
 	round float64, err error) {
-	connect, shutdown, err := network(ctx, s, NATS, dir)
+	over, err := startNetwork(s, cfg, dir)
 	if err != nil {
 		return 0, 0, err
 	}
-	defer shutdown()
+	defer over.shutdown()
 	p := &replayer{buses: make([]transport.Bus, len(log.round)),
 		subs:    make([]transport.Subscription, len(log.round)),
 		filters: make([]transport.Filters, len(log.round))}
 	defer p.close()
 	for i := range p.buses {
-		if p.buses[i], err = connect(uint32(i)); err != nil {
+		if p.buses[i], err = over.connect(ctx, uint32(i)); err != nil {
 			return 0, 0, err
 		}
 		if p.filters[i], err = transport.NewFilters(s.Filters(uint32(i))); err != nil {

@@ -246,6 +246,9 @@ func TestRefused(t *testing.T) {
 		{"driver", func(c *Config) { c.Driver = "walk" }},
 		{"sigma", func(c *Config) { c.Sigma = 1 << 40 }},
 		{"pairs", func(c *Config) { c.Pairs = "three" }},
+		{"rtt, mbit", func(c *Config) { c.Link.RTT = 1 }},
+		{"rtt", func(c *Config) { *c = small(NATS, DriverHost, 0); c.Link.RTT = -1 }},
+		{"mbit", func(c *Config) { *c = small(NATS, DriverHost, 0); c.Link.Mbit = 0.001 }},
 		{"workers", func(c *Config) { c.Workers = -1 }},
 	}
 	for _, test := range tests {

@@ -35,6 +35,7 @@ type Config struct {
 	// unless they take long.
 	Repeats   int    `json:"repeats"`
 	Transport string `json:"transport"` // Memory or NATS (embedded server, file-backed JetStream)
+	Link      Link   `json:"link"`      // over NATS
 	// DriverAuto: host over NATS and up to 64 parties, else stream
 	Driver string        `json:"driver"`
 	Suite  channel.Suite `json:"-"` // 0: hybrid
@@ -133,6 +134,9 @@ func (c Config) validate() error {
 	case c.units() == 0:
 		return protocol.Fail(protocol.ClassInput,
 			"pairs: two coordinates do not fit an element with %d parties and a noise of %d", c.Parties, c.Sigma)
+	}
+	if err := c.Link.validate(c.Transport); err != nil {
+		return err
 	}
 	return c.Suite.Validate()
 }

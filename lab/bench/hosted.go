@@ -20,9 +20,6 @@ import (
 	"choir/party"
 	"choir/protocol"
 	"choir/transport"
-	"choir/transport/memory"
-	"choir/transport/natsbus"
-	"choir/transport/natsbus/embedded"
 )
 
 // repeated bounds how long sessions are repeated for, in seconds, if their number is not given: as
@@ -75,7 +72,9 @@ func (r *Result) sessions(ctx context.Context, w *world, dir string) error {
 	r.SecondsRound = h.round()
 	r.SecondsAggregate = h.log.aggregate()
 	r.CPURound = h.cpu / float64(r.Rounds)
-	r.setTraffic(h.log.tally(w.session).traffic(r.Rounds))
+	sums := h.log.tally(w.session)
+	sums.wire = h.wire
+	r.setTraffic(sums.traffic(r.Rounds))
 	if r.Sigma > 0 {
 		r.NoiseIn = "seconds_setup"
 		if h.drawnAtOpening < int64(r.Parties)*32*int64(r.Rounds) {
@@ -135,6 +134,7 @@ type hosted struct {
 	began, opened, ended  time.Time
 	drawn, drawnAtOpening int64
 	cpu                   float64
+	wire                  []Wire // by member
 }
 
 // round is what a round took, in seconds.
@@ -146,15 +146,15 @@ func (h *hosted) run(ctx context.Context) error {
 	if err := os.Mkdir(h.dir, 0o700); err != nil {
 		return err
 	}
-	connect, shutdown, err := network(ctx, h.w.session, h.cfg.Transport, filepath.Join(h.dir, "broker"))
+	over, err := startNetwork(h.w.session, h.cfg, filepath.Join(h.dir, "broker"))
 	if err != nil {
 		return err
 	}
-	defer shutdown()
+	defer over.shutdown()
 	n := len(h.w.keys)
 	members := make([]*hostedMember, n)
 	for i := range members {
-		if members[i], err = h.member(uint32(i), connect); err != nil {
+		if members[i], err = h.member(ctx, uint32(i), over); err != nil {
 			return err
 		}
 		defer members[i].close()
@@ -173,7 +173,7 @@ func (h *hosted) run(ctx context.Context) error {
 		})
 	}
 	group.Wait()
-	h.ended, h.cpu = time.Now(), cputime.Used().Seconds()-h.cpu
+	h.ended, h.cpu, h.wire = time.Now(), cputime.Used().Seconds()-h.cpu, over.wire()
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func (m *hostedMember) close() {
 func (m *hostedMember) run(ctx context.Context) error { return host.Run(ctx, m.Config) }
 
 // member builds a member as run.Role does, its steps timed.
-func (h *hosted) member(i uint32, connect func(uint32) (transport.Bus, error)) (*hostedMember, error) {
+func (h *hosted) member(ctx context.Context, i uint32, over *network) (*hostedMember, error) {
 	m := &hostedMember{store: host.NewRam()}
 	if h.cfg.Transport == NATS {
 		file, err := host.OpenFile(filepath.Join(h.dir, h.w.session.Name(i)+".db"))
@@ -233,7 +233,7 @@ func (h *hosted) member(i uint32, connect func(uint32) (transport.Bus, error)) (
 		}
 		m.store = file
 	}
-	bus, err := connect(i)
+	bus, err := over.connect(ctx, i)
 	if err != nil {
 		return nil, errors.Join(err, m.store.Close())
 	}
@@ -278,36 +278,4 @@ func (p *proposer) Propose(context.Context, protocol.Work) ([]int64, []byte, err
 		p.update = make([]int64, p.rows.dim)
 	}
 	return p.update, []byte{}, p.rows.encodeTo(p.update, p.i)
-}
-
-// network starts what the members meet over.
-func network(ctx context.Context, s protocol.BoundPlan, kind, dir string) (
-	connect func(uint32) (transport.Bus, error), shutdown func(), err error) {
-	if kind == Memory {
-		hub := memory.NewHub()
-		return func(i uint32) (transport.Bus, error) { return hub.Connect(s.Name(i)), nil }, func() {}, nil
-	}
-	token := dir + ".token"
-	if err := os.WriteFile(token, []byte(rand.Text()), 0o600); err != nil {
-		return nil, nil, err
-	}
-	// Sockets: a member of a deployment has one.
-	server, err := embedded.Start(embedded.Config{StoreDir: dir, Listen: "127.0.0.1:0", TokenFile: token})
-	if err != nil {
-		return nil, nil, fmt.Errorf("embedded server: %w", err)
-	}
-	return func(i uint32) (transport.Bus, error) {
-		bus, err := natsbus.Open(ctx, natsbus.Config{URL: server.ClientURL(), TokenFile: token,
-			Plan: s.ID.Short(), Name: s.Name(i)})
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 { // one creates the stream for all
-			return bus, nil
-		}
-		if err := bus.EnsureStream(ctx); err != nil {
-			return nil, errors.Join(err, bus.Close())
-		}
-		return bus, nil
-	}, server.Shutdown, nil
 }

@@ -20,6 +20,15 @@ type RoleTraffic struct {
 	Members int    `json:"members"`
 	Setup   Flow   `json:"setup"` // keys and channels, once a plan
 	Round   Flow   `json:"round"` // everything else, by round
+	// all that passed the link of a member in the session, with the broker's framing, headers and
+	// acknowledgements; nil without links
+	Wire *Wire `json:"wire,omitempty"`
+}
+
+// Wire is bytes on a connection to the broker.
+type Wire struct {
+	BytesSent     int64 `json:"bytes_sent"`
+	BytesReceived int64 `json:"bytes_received"`
 }
 
 // tally counts the messages of a session by member.
@@ -27,6 +36,7 @@ type tally struct {
 	session   protocol.BoundPlan
 	members   []struct{ setup, round Flow }
 	listeners transport.Index[uint32]
+	wire      []Wire // by member, nil if unknown
 }
 
 func newTally(s protocol.BoundPlan) *tally {
@@ -86,6 +96,14 @@ func (t *tally) traffic(rounds int) []RoleTraffic {
 		r.Members++
 		r.Setup.most(m.setup, 1)
 		r.Round.most(m.round, int64(rounds))
+		if t.wire == nil {
+			continue
+		}
+		if r.Wire == nil {
+			r.Wire = new(Wire)
+		}
+		r.Wire.BytesSent = max(r.Wire.BytesSent, t.wire[i].BytesSent)
+		r.Wire.BytesReceived = max(r.Wire.BytesReceived, t.wire[i].BytesReceived)
 	}
 	return roles
 }

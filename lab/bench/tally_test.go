@@ -19,7 +19,7 @@ func TestTraffic(t *testing.T) {
 		{Parties: 12, Computes: 5, Dim: 301, Transport: Memory, Driver: DriverStream, Pairs: PairsYes},
 	} {
 		t.Run(cfg.Transport+" "+cfg.Driver, func(t *testing.T) {
-			cfg.Suite = channel.SuiteX25519
+			cfg.Suite, cfg.Repeats = channel.SuiteX25519, 1
 			r, err := Run(t.Context(), cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -39,11 +39,11 @@ func checkTraffic(t *testing.T, r *Result) {
 	shares := (n + m - 1) / m
 	want := []RoleTraffic{
 		{"party", r.Parties, Flow{m + 1, 177 * (m + 1), m + 3, 157*(m+2) + 165},
-			Flow{pieces + 1, vector + wrap + 344 + 16*m, 2*m + 3 + pieces, 0}},
+			Flow{pieces + 1, vector + wrap + 344 + 16*m, 2*m + 3 + pieces, 0}, nil},
 		{"compute", r.Computes, Flow{2, 157 + 177, n + 1, 157 + 177*n},
-			Flow{n + 4 + pieces, 0, n + shares*pieces + 2*m + 4, 0}},
+			Flow{n + 4 + pieces, 0, n + shares*pieces + 2*m + 4, 0}, nil},
 		{"aggregator", 1, Flow{2*n + 1, 0, n + m, 177 * (n + m)},
-			Flow{2 + pieces, 0, n + 1 + (4+pieces)*m, 0}},
+			Flow{2 + pieces, 0, n + 1 + (4+pieces)*m, 0}, nil},
 	}
 	for i, w := range want {
 		got := r.Traffic[i]

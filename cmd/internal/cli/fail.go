@@ -160,6 +160,7 @@ var fields = strings.Fields(`
 	target schema column seed train rho kappa out sigma frac_bits input transport resume dim
 	compute_nodes suite driver noise pairs workers worker node repeats threshold baseline dir add reason
 	processes format listen token_file store level max_parties max_dim max_compute_nodes
+	rtt mbit
 `)
 
 var fieldList = regexp.MustCompile(`^([a-z_]+(?:, [a-z_]+)*): `)
