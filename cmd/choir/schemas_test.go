@@ -171,6 +171,14 @@ var outputs = []struct{ name, line string }{
 	{"plan-check", "plan check shuffled/plan.choir"},
 	{"budget-show", "budget show shuffled/sites/party-01/store.db"},
 	{"stats", "stats shuffled/result"},
+	{"bench-dca", "bench dca --parties 3 --dim 20"},
+	{"bench-dca", "bench dca --parties 3 --dim 20 --driver stream --noise none"},
+	{"bench-dca", "bench dca --parties 3 --dim 20 --transport nats --rtt 1ms --repeats 1"},
+	{"bench-table1", "bench table1 --max-parties 100 --max-dim 10 --suite x25519"},
+	{"bench-table1", "bench table1 --max-parties 100 --max-dim 10 --suite x25519 --noise none --repeats 2"},
+	{"bench-scale", "bench scale --max-parties 64 --max-dim 64 --max-compute-nodes 2"},
+	{"bench-part", "bench noise --quick"},
+	{"bench-part", "bench channel --repeats 1"},
 	{"error", "verify nowhere"},
 }
 
