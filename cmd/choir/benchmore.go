@@ -34,6 +34,10 @@ them out.`,
 			if err := readDocument("add", add, &earlier); err != nil {
 				return err
 			}
+			if add != "" && len(earlier.Cells) == 0 {
+				return protocol.Fail(protocol.ClassInput, "add: %s has no cells: name a document of choir bench table1 "+
+					"--format json", add)
+			}
 			g.Cell = f.Config
 			t, err := bench.RunTable1(cmd.Context(), g, func(t bench.Table1, c bench.Table1Cell) {
 				a.Partial(func() { _ = a.printTable1(f.format, &t, &earlier) }) // the verb fails already

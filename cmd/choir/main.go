@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -73,8 +74,10 @@ func hintOf(err error, verb *cobra.Command) string {
 		return "choir data list shows the sets that are in the program; any other is a file of yours for --data"
 	case errors.Is(err, fs.ErrNotExist) && verb.CommandPath() == "choir experiment run":
 		return "unset CHOIR_DATA: the data sets are in the program"
-	case errors.Is(err, fs.ErrNotExist) && verb.HasParent() && verb.Parent().Name() == "bench":
-		return "run it in a clone of Choir's repository, or name the file"
+	case errors.Is(err, fs.ErrNotExist) && verb.CommandPath() == "choir bench docs":
+		return "run it in a clone of Choir's repository, or name a folder of results"
+	case errors.Is(err, syscall.ENOSPC) && verb.HasParent() && verb.Parent().Name() == "bench":
+		return "sessions over nats keep files in the folder that TMPDIR names: make room there, or name another"
 	}
 	return ""
 }

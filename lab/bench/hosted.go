@@ -37,7 +37,8 @@ func (r *Result) hosted(ctx context.Context) error {
 	}
 	dir, err := os.MkdirTemp(r.Dir, "choir-bench-")
 	if err != nil {
-		return err
+		return protocol.Fail(protocol.ClassInput,
+			"a folder for the session's files (TMPDIR names another place): %w", err)
 	}
 	defer os.RemoveAll(dir)
 	if err := r.sessions(ctx, w, dir); err != nil {
@@ -159,6 +160,7 @@ func (h *hosted) run(ctx context.Context) error {
 		}
 		defer members[i].close()
 	}
+	outer := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	h.began = time.Now()
@@ -174,8 +176,11 @@ func (h *hosted) run(ctx context.Context) error {
 	}
 	group.Wait()
 	h.ended, h.cpu, h.wire = time.Now(), cputime.Used().Seconds()-h.cpu, over.wire()
-	if err := errors.Join(errs...); err != nil {
-		return err
+	if outer.Err() != nil {
+		return outer.Err()
+	}
+	if errors.Join(errs...) != nil {
+		return context.Cause(ctx) // the first error, which has ended the others
 	}
 	return h.check(members)
 }

@@ -115,13 +115,17 @@ func peerDocuments(dir string) ([]Document, error) {
 }
 
 // render returns the files that a folder's documents lead to: tables.md with all tables, the
-// figures, and README.md with the summary in its marked place
+// figures, and README.md, if there is one, with the summary in its marked place
 //
 //	<!-- summary --> ... <!-- /summary -->
 func render(dir string) (map[string][]byte, error) {
 	all, err := Documents(dir)
 	if err != nil {
 		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, protocol.Fail(protocol.ClassInput, "dir: %s has none of the documents that choir bench prints "+
+			"with --format json, such as cell-NAME.json of choir bench dca", dir)
 	}
 	files := map[string][]byte{}
 	var b strings.Builder
@@ -140,6 +144,9 @@ func render(dir string) (map[string][]byte, error) {
 	}
 	files["tables.md"] = []byte(b.String())
 	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return files, nil
+	}
 	if err != nil {
 		return nil, protocol.Fail(protocol.ClassInput, "dir: %w", err)
 	}

@@ -87,8 +87,12 @@ func TestRenderFills(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+	refused("no documents")
 	put("verify.json", `{"schema_version": 1, "part": "verify", "repeats": 1,
 		"rows": [{"case": "c", "size": 7, "seconds": 2e-7}]}`)
+	if files, err := render(dir); err != nil || len(files) != 1 || len(files["tables.md"]) == 0 {
+		t.Errorf("without a README: %d files (%v)", len(files), err)
+	}
 	put("README.md", "a\n<!-- summary -->\nold\n<!-- /summary -->\nb\n")
 	if _, err := WriteRendered(dir); err != nil {
 		t.Fatal(err)

@@ -216,6 +216,26 @@ func (r *Result) setupTimes() string {
 		r.SetupRatio)
 }
 
+// trafficTable is what one member of each role sends and receives, "" where it was not counted.
+func (r *Result) trafficTable() string {
+	if len(r.Traffic) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("| role | members | part | messages sent | bytes | messages received | bytes |\n" +
+		strings.Repeat("|---", 7) + "|\n")
+	for _, t := range r.Traffic {
+		for _, part := range []struct {
+			name string
+			Flow
+		}{{"set-up", t.Setup}, {"a round", t.Round}} {
+			fmt.Fprintf(&b, "| %s | %d | %s | %d | %d | %d | %d |\n", t.Role, t.Members, part.name,
+				part.MessagesSent, part.BytesSent, part.MessagesReceived, part.BytesReceived)
+		}
+	}
+	return b.String() + "\n"
+}
+
 // markdown is one cell: its figures and where the time goes.
 func (r *Result) markdown() string {
 	var b strings.Builder
@@ -237,6 +257,7 @@ func (r *Result) markdown() string {
 			r.Bare.Bytes, r.Bare.Seconds, r.Bare.CPUSeconds)
 	}
 	fmt.Fprintf(&b, " Limit ratio %.2f: %s.\n\n", r.LimitRatio, r.LimitOf)
+	b.WriteString(r.trafficTable())
 	b.WriteString("| role | phase | in the round | s | cpu s | share of the round's cpu | objects | of " +
 		"its limit |\n" +
 		strings.Repeat("|---", 8) + "|\n")

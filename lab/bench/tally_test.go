@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"choir/crypto/channel"
@@ -44,6 +46,10 @@ func checkTraffic(t *testing.T, r *Result) {
 			Flow{n + 4 + pieces, 0, n + shares*pieces + 2*m + 4, 0}, nil},
 		{"aggregator", 1, Flow{2*n + 1, 0, n + m, 177 * (n + m)},
 			Flow{2 + pieces, 0, n + 1 + (4+pieces)*m, 0}, nil},
+	}
+	row := fmt.Sprintf("| party | %d | a round | %d | %d |", n, pieces+1, r.UploadBytesPerParty)
+	if text := r.markdown(); !strings.Contains(text, row) {
+		t.Errorf("no table of traffic in %s", text)
 	}
 	for i, w := range want {
 		got := r.Traffic[i]
