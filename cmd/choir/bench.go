@@ -135,6 +135,7 @@ func (a *tools) benchDCA() *cobra.Command {
 	s.IntVar(&f.Parties, "parties", 10, "number of parties, N")
 	s.IntVar(&f.Dim, "dim", 10000, "number of coordinates, d")
 	s.IntVar(&f.Computes, "compute-nodes", 3, "number of compute nodes, M")
+	s.IntVar(&f.Dropouts, "dropouts", 0, "parties that set up channels and never contribute (stream driver)")
 	s.IntVar(&f.Rounds, "rounds", 1, "rounds of a session; under the stream driver one")
 	s.IntVar(&f.Repeats, "repeats", 0, "sessions, of which the median one counts; 0: one, or under the host "+
 		"driver three if they take less than 20 s")
@@ -160,6 +161,10 @@ func printCell(w io.Writer, r *bench.Result) {
 		r.Parties, r.Dim, r.Computes, r.Transport, r.Driver, r.Suite, r.Sigma, r.Pairing(), r.Checked))
 	cli.Wrap(w, "", fmt.Sprintf("%s, %d cores, %.1f processes competing", r.Machine.CPU, r.Machine.Cores,
 		r.Machine.Load))
+	if r.Dropouts > 0 {
+		cli.Wrap(w, "", fmt.Sprintf("%d of the parties never contribute; the wait for the plan's deadline is not "+
+			"counted", r.Dropouts))
+	}
 	if r.Link != (bench.Link{}) {
 		rate := "no limit on the rate"
 		if r.Link.Mbit > 0 {

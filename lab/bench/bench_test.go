@@ -138,6 +138,33 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
+// TestDropouts checks that a round goes on without the parties that have a channel and never contribute,
+// that its sum is that of the others (Run fails otherwise), and that it sends what they alone would.
+func TestDropouts(t *testing.T) {
+	for _, sigma := range []uint64{0, 1 << 10} {
+		cfg := small(Memory, DriverAuto, sigma)
+		cfg.Rounds, cfg.Repeats, cfg.Parties, cfg.Dropouts = 1, 2, 9, 4
+		r, err := Run(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkResult(t, r)
+		cfg.Parties, cfg.Dropouts, cfg.Driver = 5, 0, DriverStream
+		alone, err := Run(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, role := range r.Traffic {
+			if got, want := role.Round, alone.Traffic[i].Round; got.MessagesSent != want.MessagesSent {
+				t.Errorf("%s: %+v, without drop-outs %+v", role.Role, got, want)
+			}
+		}
+		if got, want := r.Traffic[2].Setup.MessagesReceived, int64(9+cfg.Computes); got != want {
+			t.Errorf("the aggregator has %d messages of the set-up, want %d", got, want)
+		}
+	}
+}
+
 // TestQuartiles compares with quartiles by hand.
 func TestQuartiles(t *testing.T) {
 	for _, test := range []struct{ v, want []float64 }{
@@ -249,6 +276,9 @@ func TestRefused(t *testing.T) {
 		{"rtt, mbit", func(c *Config) { c.Link.RTT = 1 }},
 		{"rtt", func(c *Config) { *c = small(NATS, DriverHost, 0); c.Link.RTT = -1 }},
 		{"mbit", func(c *Config) { *c = small(NATS, DriverHost, 0); c.Link.Mbit = 0.001 }},
+		{"dropouts", func(c *Config) { c.Dropouts = 4 }},
+		{"dropouts", func(c *Config) { c.Dropouts = -1 }},
+		{"dropouts", func(c *Config) { *c = small(Memory, DriverHost, 0); c.Dropouts = 1 }},
 		{"workers", func(c *Config) { c.Workers = -1 }},
 	}
 	for _, test := range tests {

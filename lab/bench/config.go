@@ -31,6 +31,9 @@ type Config struct {
 	Dim      int `json:"dim"`           // d, 1 to 2^24
 	Computes int `json:"compute_nodes"` // M, 2 to 100
 	Rounds   int `json:"rounds"`        // of a session, 1 to 1000; under the stream driver 1
+	// Dropouts is how many parties set up channels and then never contribute, up to N-2. The nodes wait for
+	// them until the plan's deadline, which the stream driver's clock jumps to.
+	Dropouts int `json:"dropouts"`
 	// Repeats is the number of sessions, up to 1000; 0: one, under the host driver bareRuns of them
 	// unless they take long.
 	Repeats   int    `json:"repeats"`
@@ -70,7 +73,7 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Driver == "" || c.Driver == DriverAuto {
 		c.Driver = DriverStream
-		if c.Transport == NATS || c.Parties <= hostParties {
+		if c.Transport == NATS || c.Parties <= hostParties && c.Dropouts == 0 {
 			c.Driver = DriverHost
 		}
 	}
@@ -85,7 +88,7 @@ func (c Config) withDefaults() Config {
 	if c.Settle == 0 {
 		c.Settle = 16
 	}
-	c.Settle = min(c.Settle, c.Parties)
+	c.Settle = min(c.Settle, c.contributing())
 	if c.Workers == 0 {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -105,6 +108,7 @@ func (c Config) validate() error {
 		{"rounds", c.Rounds, 1, 1000},
 		{"repeats", c.Repeats, 0, 1000},
 		{"workers", c.Workers, 1, 4096},
+		{"dropouts", c.Dropouts, 0, c.Parties - 2}, // a sum of one would be that party's row
 		{"settle", c.Settle, 0, c.Parties},
 	} {
 		if f.v < f.lo || f.v > f.hi {
@@ -123,12 +127,10 @@ func (c Config) validate() error {
 			return protocol.Fail(protocol.ClassInput, "%s: %q is not auto or one of %q", f.name, f.v, f.allowed)
 		}
 	}
+	if err := c.validateDriver(); err != nil {
+		return err
+	}
 	switch {
-	case c.Driver == DriverStream && c.Transport != Memory:
-		return protocol.Fail(protocol.ClassInput, "driver: %s has no transport %s", c.Driver, c.Transport)
-	case c.Driver == DriverStream && c.Rounds > 1:
-		return protocol.Fail(protocol.ClassInput, "rounds: a session under driver %s has one round; repeats "+
-			"sets how many sessions run", c.Driver)
 	case c.Sigma > 1<<31:
 		return protocol.Fail(protocol.ClassInput, "sigma: %d is not in 0..2^31", c.Sigma)
 	case c.units() == 0:
@@ -139,6 +141,21 @@ func (c Config) validate() error {
 		return err
 	}
 	return c.Suite.Validate()
+}
+
+// validateDriver refuses what the driver does not have.
+func (c Config) validateDriver() error {
+	switch {
+	case c.Driver == DriverStream && c.Transport != Memory:
+		return protocol.Fail(protocol.ClassInput, "driver: %s has no transport %s", c.Driver, c.Transport)
+	case c.Dropouts > 0 && c.Driver != DriverStream:
+		return protocol.Fail(protocol.ClassInput, "dropouts: under driver %s a round would wait for the plan's "+
+			"deadline; driver %s measures the rest", c.Driver, DriverStream)
+	case c.Driver == DriverStream && c.Rounds > 1:
+		return protocol.Fail(protocol.ClassInput, "rounds: a session under driver %s has one round; repeats "+
+			"sets how many sessions run", c.Driver)
+	}
+	return nil
 }
 
 // maxUnits is the largest magnitude of a row's coordinate on the grid, and autoUnits the one that
@@ -160,6 +177,9 @@ func (c Config) units() uint64 {
 	}
 	return 0
 }
+
+// contributing is how many parties a sum has.
+func (c Config) contributing() int { return c.Parties - c.Dropouts }
 
 // perElement is how many coordinates an element has.
 func (c Config) perElement() int {

@@ -106,7 +106,8 @@ func (r *Result) stream(ctx context.Context, of func([]*meter) *meter) error {
 // streamLimits sets each phase's bytes and limit: vectors of 8 bytes an element, of which
 // M-1 a party are keystream and one is sealed.
 func (r *Result) streamLimits(m *meter) {
-	vectors, reals := int64(r.Parties)*int64(8*r.elements()), int64(r.Parties)*int64(8*r.Dim)
+	n := int64(r.contributing())
+	vectors, reals := n*int64(8*r.elements()), n*int64(8*r.Dim)
 	derived := float64(r.Computes-1) * float64(vectors) / r.Limits.KeystreamAdd
 	sealed := float64(vectors) / r.Limits.GCM
 	partials := float64(r.Computes*8*r.elements()) / r.Limits.GCM
@@ -149,7 +150,7 @@ func (r *Result) sampleNoise() error {
 	if err != nil {
 		return err
 	}
-	samples := r.Parties * r.Dim
+	samples := r.contributing() * r.Dim
 	each := min((samples+r.Workers-1)/r.Workers, noiseSamples/r.Workers)
 	buffers := make([][]int64, r.Workers)
 	for i := range buffers {

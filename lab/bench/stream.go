@@ -219,11 +219,11 @@ func (s *stream) together() int {
 	return min(mostTogether, max(s.cfg.Workers, batchBytes/(8*s.cfg.Dim)))
 }
 
-// batches calls f for parties lo..hi-1, size at a time: a node's backlog when they send faster
-// than it accepts.
-func (s *stream) batches(size int, f func(lo, hi int) error) error {
-	for lo := 0; lo < s.cfg.Parties; lo += size {
-		if err := f(lo, min(lo+size, s.cfg.Parties)); err != nil {
+// batches calls f for parties lo..hi-1 of the first ones, size at a time: a node's backlog when they send
+// faster than it accepts.
+func (s *stream) batches(parties, size int, f func(lo, hi int) error) error {
+	for lo := 0; lo < parties; lo += size {
+		if err := f(lo, min(lo+size, parties)); err != nil {
 			return err
 		}
 	}

@@ -19,11 +19,28 @@ func (s *stream) contributions() error {
 		func() error { return s.eachNode((*node).deliver) }); err != nil {
 		return err
 	}
-	if err := s.batches(s.together(), s.contribute); err != nil {
+	if err := s.batches(s.cfg.contributing(), s.together(), s.contribute); err != nil {
+		return err
+	}
+	if err := s.deadline(); err != nil {
 		return err
 	}
 	s.noteMemory()
 	return nil
+}
+
+// deadline lets the nodes close their lists without the parties that dropped out, at the plan's deadline.
+func (s *stream) deadline() error {
+	if s.cfg.Dropouts == 0 {
+		return nil
+	}
+	s.agg.clock += dropoutDeadline
+	return s.phase("compute", "agree", true, s.cfg.Computes, func() error {
+		return s.eachNode(func(n *node) error {
+			n.clock += dropoutDeadline
+			return n.step(protocol.Tick{})
+		})
+	})
 }
 
 // contribute lets some parties encode, share, seal and sign, and all others accept the
@@ -45,7 +62,7 @@ func (s *stream) contribute(lo, hi int) error {
 			s.settlers = append(s.settlers, p)
 		}
 	}
-	if s.waiting += len(parties); s.waiting < manifestsTogether && hi < s.cfg.Parties {
+	if s.waiting += len(parties); s.waiting < manifestsTogether && hi < s.cfg.contributing() {
 		return nil
 	}
 	signed := s.signing()
@@ -65,7 +82,7 @@ func (s *stream) restart(lo, hi int) ([]*actor, error) {
 	for len(s.verifiers) < len(parties) {
 		s.verifiers = append(s.verifiers, new(verifier))
 	}
-	err := s.phase("party", "restart", false, s.cfg.Parties, func() error {
+	err := s.phase("party", "restart", false, s.cfg.contributing(), func() error {
 		return parallel(s.cfg.Workers, hi-lo, func(i int) (err error) {
 			if parties[i], err = s.party(lo+i, s.parked[lo+i], 0, s.verifiers[i]); err != nil {
 				return err
@@ -86,7 +103,7 @@ func (s *stream) restart(lo, hi int) ([]*actor, error) {
 	}
 	if s.drawn.Load() > before {
 		s.noiseAhead = true
-		s.meter.phase("party", "noise", false, s.cfg.Parties).add(c)
+		s.meter.phase("party", "noise", false, s.cfg.contributing()).add(c)
 	}
 	return parties, err
 }
@@ -96,14 +113,14 @@ func (s *stream) share(parties []*actor) error {
 	for len(s.updates) < len(parties) {
 		s.updates = append(s.updates, make([]int64, s.cfg.Dim))
 	}
-	err := s.phase("party", "encode", true, s.cfg.Parties, func() error {
+	err := s.phase("party", "encode", true, s.cfg.contributing(), func() error {
 		return parallel(s.cfg.Workers, len(parties),
 			func(i int) error { return s.w.rows.encodeTo(s.updates[i], int(parties[i].index)) })
 	})
 	if err != nil {
 		return err
 	}
-	err = s.phase("party", "share", true, s.cfg.Parties, func() error {
+	err = s.phase("party", "share", true, s.cfg.contributing(), func() error {
 		return parallel(s.cfg.Workers, len(parties), func(i int) error {
 			p := parties[i]
 			if err := p.step(protocol.Delivery{Data: s.round}); err != nil {

@@ -59,7 +59,7 @@ func only(out []protocol.Outgoing, about string) (data [][]byte) {
 // channels lets every party set up its channels, once a plan, and parks it: what
 // stays of it is what its store holds.
 func (s *stream) channels() error {
-	if err := s.batches(mostTogether, s.channelsOf); err != nil {
+	if err := s.batches(s.cfg.Parties, mostTogether, s.channelsOf); err != nil {
 		return err
 	}
 	s.noteMemory()

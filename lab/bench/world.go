@@ -24,6 +24,9 @@ type world struct {
 // fracBits is the grid of the rows; their values are whole multiples of it.
 const fracBits = 8
 
+// dropoutDeadline is the plan's deadline for parties that never contribute, in ms.
+const dropoutDeadline = 1 << 20
+
 // longTime keeps everything that depends on the clock out of a run.
 const longTime = 1 << 30 // ms
 
@@ -33,8 +36,11 @@ func newWorld(cfg Config) (*world, error) {
 	p := &protocol.Plan{Name: "bench", Created: now.Unix(), NotAfter: now.Add(240 * time.Hour).Unix(),
 		Suite: cfg.Suite,
 		Dim:   uint32(cfg.Dim), Paired: cfg.Pairs == PairsYes, FracBits: fracBits, Rounds: uint32(cfg.Rounds),
-		MinParties: uint32(cfg.Parties), DeadlineMS: longTime,
+		MinParties: uint32(cfg.contributing()), DeadlineMS: longTime,
 		PerParty: w.rows.bound(), Clip: w.rows.bound(), Application: "sum"}
+	if cfg.Dropouts > 0 {
+		p.DeadlineMS = dropoutDeadline
+	}
 	if cfg.Sigma > 0 {
 		p.Noise, p.Variance = protocol.NoiseParty, cfg.Sigma*cfg.Sigma
 	}
@@ -120,16 +126,16 @@ func (r *rows) plain(n int) []int64 {
 }
 
 // check compares a sum with the plain one. Without noise both are equal. With
-// noise the difference is d independent discrete Gaussians of variance N sigma^2:
+// noise the difference is d independent discrete Gaussians of variance N sigma^2, N without drop-outs:
 // the sum of their squares must be within seven standard deviations of the chi-squared law by
 // [WH31], which a correct run misses at most once in 10^11.
 func (w *world) check(sum []int64) error {
-	want := w.rows.plain(w.cfg.Parties)
+	want := w.rows.plain(w.cfg.contributing())
 	if len(sum) != len(want) {
 		return protocol.Fail(protocol.ClassIntegrity, "the sum has %d coordinates, not %d", len(sum),
 			len(want))
 	}
-	variance, squares := float64(w.cfg.Parties)*float64(w.cfg.Sigma)*float64(w.cfg.Sigma), 0.0
+	variance, squares := float64(w.cfg.contributing())*float64(w.cfg.Sigma)*float64(w.cfg.Sigma), 0.0
 	for j := range want {
 		d := float64(sum[j] - want[j])
 		if w.cfg.Sigma == 0 && d != 0 {
