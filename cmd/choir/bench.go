@@ -118,6 +118,7 @@ func (a *tools) benchDCA() *cobra.Command {
 			if err := f.parse(cmd); err != nil {
 				return err
 			}
+			f.Progress = a.Console.Set
 			r, err := bench.Run(cmd.Context(), f.Config)
 			if err != nil {
 				return err

@@ -38,6 +38,7 @@ them out.`,
 				return protocol.Fail(protocol.ClassInput, "add: %s has no cells: name a document of choir bench table1 "+
 					"--format json", add)
 			}
+			f.Progress = a.Console.Set
 			g.Cell = f.Config
 			t, err := bench.RunTable1(cmd.Context(), g, func(t bench.Table1, c bench.Table1Cell) {
 				a.Partial(func() { _ = a.printTable1(f.format, &t, &earlier) }) // the verb fails already
@@ -85,6 +86,7 @@ func (a *tools) benchScale() *cobra.Command {
 			if err := f.parse(cmd); err != nil {
 				return err
 			}
+			f.Progress = a.Console.Set
 			s.Cell = f.Config
 			out, err := bench.RunScale(cmd.Context(), s, func(p bench.ScalePoint) {
 				fmt.Fprintf(a.Err, "%s = %d: %.4g cpu s a round\n", p.Over, p.X, p.CPURound)

@@ -136,7 +136,7 @@ func studyVerbs(w *workerSession) []onTerminal {
 			w.path("sweep")}, signal: syscall.SIGINT, code: 1, shows: "interrupted"},
 		{name: "bench dca",
 			args:   []string{"bench", "dca", "--parties", "100", "--dim", "10000", "--repeats", "200"},
-			signal: syscall.SIGINT, code: 1, shows: "choir bench dca"},
+			signal: syscall.SIGINT, code: 1, shows: "N = 100, d = 10000, M = 3: "},
 	}
 }
 

@@ -25,6 +25,7 @@ func (r *Result) hostedLimit(ctx context.Context, h *hosted) error {
 	}
 	b := &Bare{}
 	for i := range bareRuns {
+		r.progress("bare transfer %d of %d", i+1, bareRuns)
 		setup, round, err := replay(ctx, h.w.session, r.Config, h.log,
 			filepath.Join(h.dir, fmt.Sprintf("bare-%d", i)), b)
 		if err != nil {

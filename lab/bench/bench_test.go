@@ -165,6 +165,30 @@ func TestDropouts(t *testing.T) {
 	}
 }
 
+// TestProgress checks that each driver tells its stages.
+func TestProgress(t *testing.T) {
+	for _, test := range []struct {
+		transport, driver string
+		want              []string
+	}{
+		{Memory, DriverStream,
+			[]string{"keys", "channels, 0 of 5 parties", "contributions, 0 of 5 parties", "settling"}},
+		{NATS, DriverHost, []string{"session 1", "bare transfer 3 of 3", "channels, 0 of 5 parties"}},
+	} {
+		cfg, told := small(test.transport, test.driver, 0), []string{}
+		cfg.Repeats = 1
+		cfg.Progress = func(doing string) { told = append(told, doing) }
+		if _, err := Run(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range test.want {
+			if want = "N = 5, d = 300, M = 3: " + want; !slices.Contains(told, want) {
+				t.Errorf("%s: not told: %q in %q", test.driver, want, told)
+			}
+		}
+	}
+}
+
 // TestQuartiles compares with quartiles by hand.
 func TestQuartiles(t *testing.T) {
 	for _, test := range []struct{ v, want []float64 }{

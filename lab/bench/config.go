@@ -57,6 +57,16 @@ type Config struct {
 	Workers int `json:"-"`
 	// Dir is where a broker's files go; empty: a temporary folder.
 	Dir string `json:"-"`
+	// Progress is called with what is under way, often; nil: not called.
+	Progress func(doing string) `json:"-"`
+}
+
+// progress tells what is under way in the cell.
+func (c Config) progress(format string, a ...any) {
+	if c.Progress != nil {
+		c.Progress(fmt.Sprintf("N = %d, d = %d, M = %d: ", c.Parties, c.Dim, c.Computes) +
+			fmt.Sprintf(format, a...))
+	}
 }
 
 // hostParties is the largest number of parties for which the automatic choice is the host

@@ -59,6 +59,7 @@ func (r *Result) sessions(ctx context.Context, w *world, dir string) error {
 		return n < r.Repeats || n == 0 || r.Repeats == 0 && n < bareRuns && time.Since(began).Seconds() < repeated
 	}
 	for more(len(sessions)) {
+		r.progress("session %d", len(sessions)+1)
 		h := &hosted{cfg: r.Config, w: w, dir: filepath.Join(dir, fmt.Sprint("session-", len(sessions))),
 			log: newTraffic(len(w.keys))}
 		if err := h.run(ctx); err != nil {

@@ -31,6 +31,7 @@ type stream struct {
 	kem         *kemMeter
 	interrupted func() error // before each phase: whether to go on
 	now         int64
+	stage       string
 	byName      map[string]uint32 // parties
 
 	nodes   []*node
@@ -190,6 +191,8 @@ func (s *stream) run() error {
 		f    func() error
 	}{{"keys", s.publishKeys}, {"channels", s.channels}, {"contributions", s.contributions},
 		{"agreement", s.agreement}, {"settling", s.settling}} {
+		s.stage = stage.name
+		s.cfg.progress("%s", s.stage)
 		if err := stage.f(); err != nil {
 			return fmt.Errorf("stream: %s: %w", stage.name, err)
 		}
@@ -223,6 +226,7 @@ func (s *stream) together() int {
 // faster than it accepts.
 func (s *stream) batches(parties, size int, f func(lo, hi int) error) error {
 	for lo := 0; lo < parties; lo += size {
+		s.cfg.progress("%s, %d of %d parties", s.stage, lo, parties)
 		if err := f(lo, min(lo+size, parties)); err != nil {
 			return err
 		}
