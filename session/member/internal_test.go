@@ -19,6 +19,11 @@ import (
 // OpenStore opens the member's store, for the external tests.
 func (m *Member) OpenStore() (host.Store, error) { return m.openStore() }
 
+// WriteOutputs writes what the store has of a session that has ended, for the external tests.
+func (m *Member) WriteOutputs(store host.Store, end error) error {
+	return m.writeOutputs(store.(*host.Scoped), end)
+}
+
 // TestAnotherStreamIsReadFromItsStart checks that a store's position on the bus counts for one
 // stream only.
 func TestAnotherStreamIsReadFromItsStart(t *testing.T) {

@@ -58,7 +58,8 @@ func interruptible(ctx context.Context, f func() error, release func()) error {
 // writeOutputs writes what the member has of the session when it ends, early or not: end is the
 // error that ended it. Without an out_dir or before the first result there is nothing to write.
 func (m *Member) writeOutputs(store *host.Scoped, end error) error {
-	if m.Config.OutDir == "" || (end != nil && store.Get("model") == nil && store.Get("settled") == nil) {
+	if m.Config.OutDir == "" || end != nil && store.Get("model") == nil && store.Get("settled") == nil &&
+		!m.evidence(store) {
 		return nil
 	}
 	m.Log.Info("writing the results", "event", "writing", "folder", m.Config.OutDir)
@@ -76,6 +77,15 @@ func (m *Member) writeOutputs(store *host.Scoped, end error) error {
 	return nil
 }
 
+// evidence reports whether the store is the aggregator's, of a session that began a round: the record shows
+// who contradicted whom, also if no round has a result.
+func (m *Member) evidence(store *host.Scoped) bool {
+	return m.Session.Plan.Is(m.Index, protocol.RoleAggregator) && store.Get("done") != nil &&
+		slices.ContainsFunc(run.Transcript(store), func(entry []byte) bool {
+			return len(entry) > 0 && protocol.Kind(entry[0]) == protocol.KindRound
+		})
+}
+
 // exporter writes what a store has of a session.
 type exporter struct {
 	signed  *protocol.SignedPlan
@@ -89,7 +99,7 @@ type exporter struct {
 // party the ledger.
 func (e exporter) write(end error) (*Outcome, error) {
 	var warnings []string
-	if e.learns() {
+	if e.learns() && e.store.Get("model") != nil {
 		final, err := e.model()
 		if err != nil {
 			return nil, err
