@@ -116,6 +116,10 @@ func (p *Plan) Commit(
 	return commit.Sum([]commit.Commitment{first, second})
 }
 
+// UnopenedSum is in the error of every member when a sum fails its audit, also of those whom the aggregator
+// tells.
+const UnopenedSum = "the commitments do not open to the aggregate"
+
 // CheckOpening checks that the sum of the set's commitments opens to the aggregate under the
 // sum of the blinding sums that the nodes revealed. The commitments must have passed
 // CheckAudit.
@@ -153,7 +157,7 @@ func CheckTotal(
 		return err
 	}
 	if !ok {
-		return fmt.Errorf("%w: the commitments do not open to the aggregate: a compute node summed other "+
+		return fmt.Errorf("%w: "+UnopenedSum+": a compute node summed other "+
 			"shares, a party committed to another update, or the aggregator published another sum", ErrMismatch)
 	}
 	return nil

@@ -244,6 +244,9 @@ func (a *App) hintOf(err error, class protocol.Class, verb *cobra.Command) strin
 		return "look at the path: one in a file counts from that file's folder"
 	case class == protocol.ClassAuth:
 		return member.BrokerRemedy(err)
+	case class == protocol.ClassIntegrity && strings.Contains(err.Error(), protocol.UnopenedSum):
+		return "use no result of this round, and keep the aggregator's record; the sum can't tell who it was: " +
+			"run another plan with other compute nodes, then with other parties (docs/operating.md, section 7)"
 	}
 	return ""
 }

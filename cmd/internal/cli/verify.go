@@ -24,8 +24,9 @@ type verdict struct {
 	Rounds        int              `json:"rounds"`
 	Completed     bool             `json:"completed"`
 	Aborted       string           `json:"aborted,omitempty"`
-	Stopped       bool             `json:"stopped"`     // the record ends before the session does
-	Unconfirmed   bool             `json:"unconfirmed"` // a node's signature on the last sum is missing
+	Fault         string           `json:"fault,omitempty"` // in the attempt in which the session ended
+	Stopped       bool             `json:"stopped"`         // the record ends before the session does
+	Unconfirmed   bool             `json:"unconfirmed"`     // a node's signature on the last sum is missing
 	Releases      int              `json:"releases"`
 	Audited       bool             `json:"audited"`
 	Epsilon       *float64         `json:"epsilon"` // null when the plan claims none
@@ -100,6 +101,7 @@ func verdictOf(r *verify.Report) verdict {
 		Rounds:        r.Rounds(),
 		Completed:     r.Completed(),
 		Aborted:       r.Aborted,
+		Fault:         r.Fault,
 		Stopped:       r.Stopped,
 		Unconfirmed:   r.Unconfirmed,
 		Releases:      r.Releases,
@@ -164,6 +166,9 @@ func (a *App) verified(v verdict, verbose bool) {
 	case v.Completed:
 		fmt.Fprintf(a.Out, "completed, %d rounds\n", v.Rounds)
 	}
+	if v.Fault != "" {
+		Wrap(a.Out, "fault: ", "what members signed in the attempt that is open contradicts itself, "+v.Fault)
+	}
 	if v.Unconfirmed {
 		fmt.Fprintln(a.Out, "the last sum is not confirmed: the record lacks a node's signature on it")
 		if !v.Audited {
@@ -174,7 +179,7 @@ func (a *App) verified(v verdict, verbose bool) {
 		fmt.Fprintf(a.Out, "charged: epsilon %.6g at delta %g\n", *v.Epsilon, *v.Delta)
 	}
 	if v.Audited {
-		fmt.Fprintln(a.Out, "audited: every revealed sum opens the parties' commitments")
+		fmt.Fprintln(a.Out, "audited: every sum with a result opens the parties' commitments")
 	}
 	a.unchecked(v.Unchecked)
 }
