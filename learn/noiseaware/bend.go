@@ -46,30 +46,36 @@ func chord(h *mat.SymDense, spread, around []float64) bend {
 // Stein's identity a record's expected score is g(w) S w - g(m) S m, with g the mean slope of the
 // logistic function: it is linear but for a factor. With a normal distribution function in the
 // place of the logistic one, g depends on the mean and the variance of the logit only, and the
-// curvature is g (S - S m m'S / (8/pi + v + m'S m)) over a Gaussian of activations of variance v.
-// The last weight is the bias.
+// curvature about the weighted means of the columns, which its last column has, is
+// g (S - S m m'S / (8/pi + v + m'S m)) over a Gaussian of activations of variance v, for any bias,
+// the last weight.
 func arc(e estimate, point, spread []float64, sd, records float64) bend {
 	h := e.matrix
 	d := h.SymmetricDim()
 	l := newLogits(h)
 	limit := logistic.Probit + l.around(spread)
 	slopes := slopesOf(point)
-	hm := mat.NewVecDense(d, nil)
-	hm.MulVec(h, slopes)
-	shift := hm.AtVec(d-1) / l.records
-	hm.SetVec(d-1, 0)
-	q := e.along(slopes, l.records, 0, steepest*limit)
-	across := q - shift*shift
-	known := e.saturation(sd, records, point[d-1]+shift, limit, slopes).share(across)
-	if known != across {
-		q = min(max(shift*shift+known, 0), widest*limit)
+	mean := mat.NewVecDense(d, nil)
+	for i := range d - 1 {
+		mean.SetVec(i, h.At(i, d-1)/l.records)
 	}
-	if e.raw != nil || known != across {
-		lengthen(hm, slopes, q*l.records)
+	shift := mat.Dot(mean, slopes)
+	pull := mat.NewSymDense(d, nil) // of the slopes: the intercept's column has no part in S
+	pull.SymRankOne(h, -l.records, mean)
+	for i := range d - 1 {
+		pull.SetSym(i, d-1, 0)
 	}
-	s := q / (1 - q/limit)
-	pull := mat.NewSymDense(d, nil)
-	pull.SymRankOne(h, (limit+s)/(limit*limit)/l.records, hm)
+	aw := mat.NewVecDense(d, nil)
+	aw.MulVec(pull, slopes)
+	across := e.along(slopes, l.records, shift*shift, steepest*limit)
+	q := e.saturation(sd, records, point[d-1]+shift, limit, slopes).share(across)
+	if q != across {
+		q = min(max(q, 0), widest*limit)
+	}
+	if e.raw != nil || q != across {
+		lengthen(aw, slopes, q*l.records)
+	}
+	pull.SymRankOne(pull, 1/(limit*(1-q/limit))/l.records, aw)
 	g := func(mean, variance []float64) float64 {
 		w := slopesOf(mean)
 		v := logistic.Probit + mat.Inner(w, pull, w)/l.records + l.around(variance)
