@@ -15,7 +15,7 @@ test: fmt vet unit
 check: test
 	@$(MAKE) --no-print-directory -j2 lint race
 	@$(MAKE) --no-print-directory -j2 full processes
-	@$(MAKE) --no-print-directory purego cross peers model vuln
+	@$(MAKE) --no-print-directory -j2 purego cross peers model vuln
 
 build:
 	$(GO) build -o choir ./cmd/choir
@@ -43,7 +43,7 @@ lint:
 # Packages that start no goroutine run without the race detector, which would cost a factor
 # of four. A test in internal/house reads this line and checks that they start none. Studies run
 # sessions by lab/bed, which runs under the race detector itself.
-SERIAL := internal/house learn/bayes learn/mcmc learn/internal/ellipse crypto/identity crypto/internal/msm learn/dataset lab/catalogue lab/internal/own lab/internal/paper1 lab/internal/paper4 lab/internal/thesis lab/internal/workshop privacy privacy/pld privacy/shuffle learn/global learn/model lab/figure lab/uci session/terms lab/internal/calibration lab/internal/paper2 lab/internal/paper3 lab/internal/settings lab/internal/threat session/app session/result transport/internal/fragment lab/report learn/response learn/noiseaware learn/noiseaware/newton learn/noiseaware/internal/logistic learn/noiseaware/internal/shrink learn/pvi/reading privacy/ledger crypto/field crypto/fixedpoint docs learn/centre learn/defaults learn/evaluate learn/gauss learn/internal/coin learn/internal/secret learn/stats learn/table lab/internal/published lab/internal/quality lab/internal/randhie lab/study internal/cputime internal/disk internal/strictjson internal/tomlsize transport/internal/credential internal/secretfile crypto/commit learn/internal/trusted
+SERIAL := privacy/shuffle internal/house learn/bayes learn/mcmc learn/internal/ellipse crypto/identity crypto/internal/msm learn/dataset lab/catalogue lab/internal/own lab/internal/paper1 lab/internal/paper4 lab/internal/thesis lab/internal/workshop privacy privacy/pld learn/global learn/model lab/figure lab/uci session/terms lab/internal/calibration lab/internal/paper2 lab/internal/paper3 lab/internal/settings lab/internal/threat session/app session/result transport/internal/fragment lab/report learn/response learn/noiseaware learn/noiseaware/newton learn/noiseaware/internal/logistic learn/noiseaware/internal/shrink learn/pvi/reading privacy/ledger crypto/field crypto/fixedpoint docs learn/centre learn/defaults learn/evaluate learn/gauss learn/internal/coin learn/internal/secret learn/stats learn/table lab/internal/published lab/internal/quality lab/internal/randhie lab/study internal/cputime internal/disk internal/strictjson internal/tomlsize transport/internal/credential internal/secretfile crypto/commit learn/internal/trusted
 
 # Packages with long tables, which run under the race detector by a sample of their rows, and
 # in full without it.
