@@ -10,8 +10,8 @@ import (
 // Weights that are long together are as unlikely under the first as the sum of their squares is, though it
 // would draw each of them.
 const (
-	longerPrior = 0.1
-	longerOdds  = 1.0 / 20
+	LongerPrior = 0.1      // its precision over the plan's
+	LongerOdds  = 1.0 / 20 // of it to the plan's
 )
 
 // worth is the least bound on the logarithm of the ratio of the sums' densities under both priors for which
@@ -40,19 +40,19 @@ func (w Weights) excess(prior float64) float64 {
 // logarithm of the precision. That is exact where sums tell nothing of the weights, and within a hundredth
 // where they tell all. The excess falls with the precision, so that the first posterior bounds the ratio.
 func Longer(prior float64, own Weights, under func(precision float64) (Weights, bool)) *gauss.Moments {
-	span := -math.Log(longerPrior)
+	span := -math.Log(LongerPrior)
 	excess := own.excess(prior)
 	if span*excess/2 < worth {
 		return own.Single
 	}
 	var far Weights
 	for _, part := range []struct{ power, weight float64 }{{0.5, 4}, {1, 1}} {
-		p := prior * math.Pow(longerPrior, part.power)
+		p := prior * math.Pow(LongerPrior, part.power)
 		var ok bool
 		if far, ok = under(p); !ok {
 			return own.Single
 		}
 		excess += part.weight * far.excess(p)
 	}
-	return mixture(1/(1+math.Exp(-span*excess/12)/longerOdds), own.Single, far.Single)
+	return mixture(1/(1+math.Exp(-span*excess/12)/LongerOdds), own.Single, far.Single)
 }

@@ -42,10 +42,10 @@ func TestLongerPrior(t *testing.T) {
 			return Weights{m, m}, true
 		}
 		own, short := mean(prior)
-		far, long := mean(prior * longerPrior)
+		far, long := mean(prior * LongerPrior)
 		got := Longer(prior, Weights{own, own}, under)
 		share := (got.Mean[0] - own.Mean[0]) / (far.Mean[0] - own.Mean[0])
-		odds := math.Log(share / (1 - share) / longerOdds)
+		odds := math.Log(share / (1 - share) / LongerOdds)
 		if tc.shorter == 0 {
 			if asked > 0 || got != own {
 				t.Errorf("%s: the longer prior was tried, share %.3f", tc.name, share)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"choir/learn/bayes"
+	"choir/learn/noiseaware"
 	"choir/protocol"
 	"choir/session/app"
 )
@@ -20,14 +21,6 @@ const (
 
 // roomy is how many standard deviations from 0 such a weight is under the prior that the warning advises.
 const roomy = 1.5
-
-// Weights are longer together than the prior draws them if a prior of a tenth of its precision makes what
-// was learnt surelyLonger times as likely. That happens under the plan's prior in at most one of as many
-// sessions: the mean of the ratio is 1 there.
-const (
-	longerPrior  = 0.1
-	surelyLonger = 20
-)
 
 // unexpected warns of weights where the plan's prior hardly expects them. It draws them to 0, so that their
 // intervals may miss. Empty is none. Networks and programs have no weights to speak of, and the prior of
@@ -71,14 +64,15 @@ func unexpected(p *protocol.Plan, q *bayes.Posterior) string {
 
 // together warns of weights that are longer together than the plan's prior draws them. By Jensen's inequality
 // the logarithm of the ratio of what was learnt under both priors is at least the posterior's mean of that of
-// the priors' densities.
+// the priors' densities. The mean of the ratio is 1 under the plan's prior, so that it is above the inverse
+// of noiseaware.LongerOdds in at most a share of LongerOdds of the sessions.
 func together(q *bayes.Posterior, precision float64) string {
 	square, sd := 0.0, q.Shrunk()
 	for j, m := range q.Mean() {
 		square += precision * (m*m + sd[j]*sd[j])
 	}
-	n := float64(len(sd))
-	if (n*math.Log(longerPrior)+(1-longerPrior)*square)/2 < math.Log(surelyLonger) {
+	n, longer := float64(len(sd)), noiseaware.LongerPrior
+	if (n*math.Log(longer)+(1-longer)*square)/2 < -math.Log(noiseaware.LongerOdds) {
 		return ""
 	}
 	return fmt.Sprintf("unexpected: the weights are longer together than the plan's prior draws them: their "+
