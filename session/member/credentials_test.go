@@ -42,15 +42,7 @@ func (u *untilLogged) Write(b []byte) (int, error) {
 // TestExpiringCredentials: credentials for the broker that expire before the plan are named before the
 // session and at its start, with what to do; others are not.
 func TestExpiringCredentials(t *testing.T) {
-	s := must(server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
-	}))
-	go s.Start()
-	t.Cleanup(s.WaitForShutdown)
-	t.Cleanup(s.Shutdown)
-	if !s.ReadyForConnections(time.Minute) {
-		t.Fatal("the server did not start")
-	}
+	s := startServer(t, server.Options{JetStream: true})
 	account, user := must(nkeys.CreateAccount()), must(nkeys.CreateUser())
 	dir, configOf := site.Deploy(t, time.Now())
 	for name, row := range map[string]struct {

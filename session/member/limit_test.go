@@ -23,17 +23,7 @@ import (
 // fullServer starts a server whose account has all streams that it may have; makeRoom removes one.
 func fullServer(t *testing.T) (url string, makeRoom func() error) {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true,
-		StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	go s.Start()
-	t.Cleanup(s.WaitForShutdown)
-	t.Cleanup(s.Shutdown)
-	if !s.ReadyForConnections(time.Minute) {
-		t.Fatal("the server did not start")
-	}
+	s := startServer(t, server.Options{JetStream: true})
 	limits := map[string]server.JetStreamAccountLimits{"": {MaxMemory: -1, MaxStore: -1, MaxStreams: 1,
 		MaxConsumers: -1}}
 	if err := s.GlobalAccount().UpdateJetStreamLimits(limits); err != nil {
@@ -105,18 +95,7 @@ func TestMemberWaitsAtALimit(t *testing.T) {
 func TestMemberAtConnectionLimit(t *testing.T) {
 	_, configOf := site.Deploy(t, time.Now())
 	start := func(most int) string {
-		s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true,
-			StoreDir: t.TempDir(), NoSigs: true, NoLog: true, MaxConn: most})
-		if err != nil {
-			t.Fatal(err)
-		}
-		go s.Start()
-		t.Cleanup(s.WaitForShutdown)
-		t.Cleanup(s.Shutdown)
-		if !s.ReadyForConnections(time.Minute) {
-			t.Fatal("the server did not start")
-		}
-		return s.Addr().String()
+		return startServer(t, server.Options{JetStream: true, MaxConn: most}).Addr().String()
 	}
 	full := start(1)
 	only, err := nats.Connect("nats://" + full)

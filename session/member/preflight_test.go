@@ -185,17 +185,7 @@ func TestPreflightOfOrdinaryServers(t *testing.T) {
 		{"few subscriptions", server.Options{JetStream: true, MaxSubs: 2}, "broker", "raise max_subscriptions"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.options.Host, c.options.Port, c.options.StoreDir, c.options.NoSigs = "127.0.0.1", -1, t.TempDir(), true
-			s, err := server.NewServer(&c.options)
-			if err != nil {
-				t.Fatal(err)
-			}
-			go s.Start()
-			t.Cleanup(s.WaitForShutdown)
-			t.Cleanup(s.Shutdown)
-			if !s.ReadyForConnections(time.Minute) {
-				t.Fatal("the server did not start")
-			}
+			s := startServer(t, c.options)
 			config := configOf("party-a")
 			config.Bus = member.BusConfig{URL: s.ClientURL()}
 			wrong := ""

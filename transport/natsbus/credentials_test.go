@@ -44,24 +44,11 @@ func startOperated(t *testing.T) *operated {
 			t.Fatal(err)
 		}
 	}
-	o.server = serve(t, &server.Options{
+	o.server = ordinary(t, server.Options{
 		TrustedOperators: []*jwt.OperatorClaims{jwt.NewOperatorClaims(must(o.operator.PublicKey()))},
 		SystemAccount:    system.Subject, AccountResolver: resolver,
 	})
 	return o
-}
-
-// serve starts an ordinary server with JetStream.
-func serve(t *testing.T, options *server.Options) *server.Server {
-	options.Host, options.Port = "127.0.0.1", server.RANDOM_PORT
-	options.NoSigs, options.NoLog, options.JetStream, options.StoreDir = true, true, true, t.TempDir()
-	s := must(server.NewServer(options))
-	go s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(time.Minute) {
-		t.Fatal("the broker does not start")
-	}
-	return s
 }
 
 // flip returns another letter.
@@ -144,7 +131,7 @@ func TestCredentialsReplaced(t *testing.T) {
 // TestNkey checks a client that proves its key by a seed alone.
 func TestNkey(t *testing.T) {
 	keys, other := must(nkeys.CreateUser()), must(nkeys.CreateUser())
-	s := serve(t, &server.Options{Nkeys: []*server.NkeyUser{{Nkey: must(keys.PublicKey())}}})
+	s := ordinary(t, server.Options{Nkeys: []*server.NkeyUser{{Nkey: must(keys.PublicKey())}}})
 	seed := string(must(keys.Seed()))
 	b := openBus(t, natsbus.Config{URL: s.ClientURL(), CredentialsFile: write(t, "nk", seed+"\n")})
 	if err := b.Publish(newContext(t), chunkOf(0)); err != nil {

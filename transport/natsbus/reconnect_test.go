@@ -19,6 +19,12 @@ func TestConnectionIsReported(t *testing.T) {
 	openBus(t, natsbus.Config{URL: r.proxy.url(), TokenFile: r.config.TokenFile,
 		Connected: func(up bool, _ error) { events <- up }})
 	r.proxy.cut()
+	lostAndBack(t, events)
+}
+
+// lostAndBack waits until a connection is reported as lost, and then as there.
+func lostAndBack(t *testing.T, events <-chan bool) {
+	t.Helper()
 	for _, want := range []bool{false, true} {
 		select {
 		case up := <-events:

@@ -152,16 +152,7 @@ func TestRenewedCertificate(t *testing.T) {
 		}
 	}
 	replace(key, newKey)
-	for _, want := range []bool{false, true} {
-		select {
-		case up := <-events:
-			if up != want {
-				t.Errorf("reported %v, want %v", up, want)
-			}
-		case <-newContext(t).Done():
-			t.Fatal("not connected by the renewed certificate")
-		}
-	}
+	lostAndBack(t, events)
 }
 
 // A client that requires TLS must not accept a broker without it: its token would travel in the
